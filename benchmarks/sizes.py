@@ -115,7 +115,7 @@ def plain(case: Case) -> dict[str, float]:
 def traced(case: Case) -> dict[str, float]:
     """Measure the trace by the public functions, one of its layers, and the page of one layer."""
     import areaviz
-    from areaviz.trace.record import held_bytes
+    from areaviz.trace.record import count_held_bytes
 
     model, given = case.make()
     [inputs] = given.values()
@@ -132,7 +132,11 @@ def traced(case: Case) -> dict[str, float]:
         options = areaviz.PageOptions(layers=(0,), limit=64 * MEBI)
         areaviz.export(trace, page, options=options)
         size = page.stat().st_size
-    found = {"seconds": seconds, "memory": memory, "maps": held_bytes(trace.maps.values()) / MEBI}
+    found = {
+        "seconds": seconds,
+        "memory": memory,
+        "maps": count_held_bytes(trace.maps.values()) / MEBI,
+    }
     return found | {"layer": a_layer, "page": size / 1e6}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import whole_file, write_whole
+from areaviz.trace.files import write_whole, write_whole_file
 
 PACKAGE = Path(__file__).parents[1] / "areaviz"
 WRITERS = {"write_text", "write_bytes", "save_file", "to_csv", "to_parquet"}
@@ -53,7 +53,7 @@ def test_full_disk_leaves_the_old_file(tmp_path: Path, has_older: bool) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     said = "table.csv could not be written .No space left"
-    with pytest.raises(BackendError, match=said), whole_file(path) as draft:
+    with pytest.raises(BackendError, match=said), write_whole_file(path) as draft:
         fill(draft)
     assert [one.name for one in tmp_path.iterdir()] == (["table.csv"] if has_older else [])
     assert not has_older or path.read_text() == "old"

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.sounds import resample
-from areaviz.trace.argument_checks import file_of
+from areaviz.trace.argument_checks import find_file
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_range
 from areaviz.trace.sound import RATE, Sound
@@ -53,7 +53,7 @@ def read_samples(given: object, rate: int) -> Samples:
         InputError: It is none of these, or the file cannot be read.
     """
     if isinstance(given, str | Path):
-        return _read_file(file_of(given), rate)
+        return _read_file(find_file(given), rate)
     own_rate = rate
     if isinstance(given, Sound):
         given, own_rate = given.samples, RATE

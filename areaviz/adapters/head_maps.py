@@ -17,11 +17,11 @@ from torch import Tensor
 
 from areaviz.adapters.heads import Heads
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived_areas import AreaSoftmax, areas_map, sums_map
+from areaviz.trace.derived_areas import AreaSoftmax, make_areas_map, make_sums_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.limits import check_attended, has_room
-from areaviz.trace.query import predicted_bytes
+from areaviz.trace.query import predict_bytes
 from areaviz.trace.record import AttentionMap, FloatArray
 
 OVER_ITEMS, IN_HALF = "softmax over items", "softmax over items, kept in half precision"
@@ -59,7 +59,7 @@ def make_site_maps(
     items, grid = AreaGrid(*shape, 1, 1), AreaGrid.clamped(shape, (area_size, area_size))
     heads, query_count, count = layers[0].shape
     check_attended(len(layers), heads, query_count, count, grid.count)
-    single = predicted_bytes(len(layers), heads, query_count, items)
+    single = predict_bytes(len(layers), heads, query_count, items)
     derived, summed = grid != items, OVER_ITEMS
     if not has_room(taken + single // 2):
         weights_LHQN, logs_LHQN = _read_by_layer(layers, items)
@@ -74,9 +74,9 @@ def make_site_maps(
     attended = AttentionMap(site, query, memory, items, weights_LHQN, summed)
     maps = [attended]
     if derived and logs_LHQN is not None:
-        maps.append(areas_map(attended, logs_LHQN, (area_size, area_size)))
+        maps.append(make_areas_map(attended, logs_LHQN, (area_size, area_size)))
     if derived:
-        maps.append(sums_map(attended, (area_size, area_size)))
+        maps.append(make_sums_map(attended, (area_size, area_size)))
     return maps
 
 

@@ -28,9 +28,9 @@ from areaviz.trace.interventions import (
     Gate,
     Places,
     Weigh,
-    area_factors,
-    changes_by_site,
-    kind_of,
+    compute_area_factors,
+    list_changes_by_site,
+    name_kind,
 )
 
 # Largest deviation of a layer's output from its weights times its values, relative to the largest
@@ -117,7 +117,7 @@ def apply_changes(
     cells = {site.name: site.shape for site in before.sites if site.memory == "picture"}
     # A class token attends in the layers of its picture, so it is changed with them.
     hideable = {site: ends for site, ends in sites.items() if site in seen.names}
-    changer = InterventionHook(places, changes_by_site(changes, hideable), cells)
+    changer = InterventionHook(places, list_changes_by_site(changes, hideable), cells)
     for change in changer.changes:
         layers = seen.names.get(change.site, ())
         if change.layer is not None and len(set(layers)) < len(layers):
@@ -140,7 +140,7 @@ def check_model_changes(changes: Sequence[Change], before: ModelRun, is_given: b
     written = {"target"} if set(fields) <= {"history", "target"} else {"target", "history"}
     lengths = {name: count for name, count in fields.items() if is_given or name not in written}
     for change in changes:
-        if kind_of(change) == "share":
+        if name_kind(change) == "share":
             raise InputError("This model does not allow a change of its scores. Remove the change.")
         sites = {site.name: site for site in before.sites}
         meant = sites.get(getattr(change, "site", ""), next(iter(sites.values())))
@@ -179,7 +179,7 @@ def _apply_factors(
     within = extra if queries == items else 0
     table_N4 = np.ones((rows * columns, 4), np.int64)
     table_N4[:, 0], table_N4[:, 1] = np.divmod(np.arange(rows * columns), columns)
-    factors_HQN = area_factors(weighs, table_N4, columns, heads, queries - within)
+    factors_HQN = compute_area_factors(weighs, table_N4, columns, heads, queries - within)
     before_Q = within if factors_HQN.shape[1] > 1 else 0
     padding = (0, 0), (before_Q, 0), (extra, 0)
     factors = torch.from_numpy(np.pad(factors_HQN, padding, constant_values=1))

@@ -18,7 +18,7 @@ from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
 from areaviz.adapters.library import import_transformers
 from areaviz.adapters.peft_models import find_base, is_adapter, load_adapter, refuse_adapter
 from areaviz.adapters.weights import check_room, count_weights, weight_files
-from areaviz.trace.argument_checks import path_of
+from areaviz.trace.argument_checks import expand_path
 from areaviz.trace.errors import InputError
 
 # Files to download from the hub: no pickles, and no weights of other frameworks.
@@ -52,7 +52,7 @@ def load_model(place: str | Path, must_read: bool = False) -> Loaded:
         InputError: There is no such model, its weights are only a pickle or do not fit in memory,
             it needs its own code, or its tokenizer is missing or belongs to another model.
     """
-    folder = path_of(place)
+    folder = expand_path(place)
     local = folder.is_dir()
     if local and is_adapter(folder):
         return _load_adapter(folder, must_read)
@@ -190,7 +190,7 @@ def fetch_folder(place: str) -> Path:
     Raises:
         InputError: There is no such folder, and the hub has no such model.
     """
-    folder = path_of(place)
+    folder = expand_path(place)
     if folder.is_dir():
         return folder
     if not _HUB_NAME.fullmatch(place):

@@ -25,17 +25,17 @@ from areaviz.adapters.option_checks import (
     check_whole,
 )
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
-from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, empty_output, text_of
-from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
+from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, make_empty_output, make_text_field
+from areaviz.trace.attribution import GRADIENT, WAYS, make_gradient_maps
 from areaviz.trace.check import validate
 from areaviz.trace.derived_areas import AS_AREAS
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import AREA_SIZES, check_chosen
 from areaviz.trace.picture import Picture
-from areaviz.trace.record import AttentionMap, Field, Output, Trace, held_bytes
-from areaviz.trace.request import Request, check_options, model_name
-from areaviz.trace.rollout import ROLLOUT, rollout_maps
+from areaviz.trace.record import AttentionMap, Field, Output, Trace, count_held_bytes
+from areaviz.trace.request import Request, check_options, make_model_name
+from areaviz.trace.rollout import ROLLOUT, make_rollout_maps
 
 ALTERNATIVES = 5
 MOST_NAMED = 4
@@ -134,7 +134,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         seen = f"Only {hidden} were" if hidden else "No attention was"
         raise InputErrorWithAdvice(f"{seen} seen in this model", "probe", "arrays")
     request = Request(
-        model_name(options.name or type(model).__name__),
+        make_model_name(options.name or type(model).__name__),
         run.text,
         picture=run.picture,
         attribution=options.attribution,
@@ -153,7 +153,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         if site.memory != given.memory:
             details["sinks"] = NOTHING_SAID
         sides = site.query, site.memory, site.shape
-        taken = in_layers + held_bytes(maps.values())
+        taken = in_layers + count_held_bytes(maps.values())
         for attention in make_site_maps(site.name, *sides, site.layers, options.area_size, taken):
             maps[attention.site] = attention
         if options.area_size > 1 and site.name + AS_AREAS not in maps and prod(site.shape) > 1:
@@ -165,7 +165,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         maps |= beside
         details |= said
     if run.output is None:
-        fields[NO_OUTPUT.field] = empty_output()
+        fields[NO_OUTPUT.field] = make_empty_output()
     details |= _describe_tokens_without_place(fields.values())
     trace = Trace(request, fields, run.output or NO_OUTPUT, maps, details)
     validate(trace)
@@ -222,14 +222,14 @@ def _make_attribution(
     maps: Mapping[str, AttentionMap], run: ModelRun, options: Options
 ) -> tuple[dict[str, AttentionMap], dict[str, str]]:
     """Return the attribution maps, and details on why some are missing."""
-    found, details = gradient_maps(maps, "target", run.attributed.rows), dict[str, str]()
+    found, details = make_gradient_maps(maps, "target", run.attributed.rows), dict[str, str]()
     if not run.attributed.rows:
         details[WAYS[GRADIENT]] = run.attributed.why or NO_SCORES
     chosen = (options.layers, options.heads, options.sites)
     if any(part is not None for part in chosen) or NOT_ALL_LAYERS in run.details:
         details[WAYS[ROLLOUT]] = "left out: it follows attention through every layer and head"
     else:
-        found = [*rollout_maps(maps), *found]
+        found = [*make_rollout_maps(maps), *found]
     return {one.site: one for one in found}, details
 
 
@@ -254,7 +254,7 @@ def inference_mode(model: nn.Module) -> Iterator[None]:
 def make_most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:
     """Return the field "target" of the most probable class or token per place, and its output."""
     chosen = logits_TV.argmax(-1).tolist()
-    return text_of("target", [label(index) for index in chosen]), make_output(
+    return make_text_field("target", [label(index) for index in chosen]), make_output(
         logits_TV, chosen, label
     )
 

@@ -20,7 +20,7 @@ from areaviz.adapters.failures import describe_reason
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, make_most_probable
 from areaviz.adapters.sinks import Site
-from areaviz.trace.arrays import cell_field, text_of
+from areaviz.trace.arrays import make_cell_field, make_text_field
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
@@ -175,20 +175,20 @@ def patch_layout(
 def make_picture_fields(picture: Picture, cut: Patches) -> list[Field]:
     """Return the field of the cells and, if there are other items, the field of those."""
     if not cut.extra:
-        return [cell_field(picture, cut.shape)]
+        return [make_cell_field(picture, cut.shape)]
     extras = [f"⟨extra {number}⟩" for number in range(1, cut.before)]
     found = [f"⟨detection {number}⟩" for number in range(1, cut.behind + 1)]
     labels = ["⟨class⟩", *extras][: cut.before] + found
-    symbols = text_of(CLASS_TOKEN, labels)
+    symbols = make_text_field(CLASS_TOKEN, labels)
     # These items have no text.
     unplaced = replace(symbols, raw="", anchors=np.zeros_like(symbols.anchors))
-    return [cell_field(picture, cut.shape), unplaced]
+    return [make_cell_field(picture, cut.shape), unplaced]
 
 
 def make_extra_items(name: str, count: int) -> Field:
     """Return the field of items that are not cells and have no text. A class token comes first."""
     labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, count))]
-    return replace(text_of(name, labels), raw="", anchors=np.zeros((count, 2), np.int64))
+    return replace(make_text_field(name, labels), raw="", anchors=np.zeros((count, 2), np.int64))
 
 
 def make_picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:

@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from areaviz.trace.areas import Area, area_text
+from areaviz.trace.areas import Area, format_area
 from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
 
@@ -129,7 +129,7 @@ def make_cell_field(name: str, grid: Grid, place: tuple[int, int, int, int]) -> 
     x, y = lefts.round().astype(np.int64), tops.round().astype(np.int64)
     row, column = np.divmod(np.arange(grid.rows * grid.columns), grid.columns)
     anchors = np.stack([x[column], y[row], x[column + 1], y[row + 1]], 1)
-    labels = [area_text(Area(int(r), int(c), 1, 1)) for r, c in zip(row, column, strict=True)]
+    labels = [format_area(Area(int(r), int(c), 1, 1)) for r, c in zip(row, column, strict=True)]
     return Field(name, "picture", "", tuple(labels), anchors)
 
 

@@ -19,7 +19,7 @@ from areaviz.adapters.audio_input import Samples, read_samples
 from areaviz.adapters.call_records import CROSS, ENCODER, Found, select_items
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.pixels import run_processor
-from areaviz.trace.arrays import text_of
+from areaviz.trace.arrays import make_text_field
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
 
@@ -56,9 +56,9 @@ class Sound:
         """
         kept = self.items_heard(items)
         if self.length is None:
-            return text_of("source", [str(item) for item in range(1, kept + 1)])
+            return make_text_field("source", [str(item) for item in range(1, kept + 1)])
         starts = np.arange(kept) * (self.length / self.rate) / items
-        return text_of("source", [f"{start:.2f}s" for start in starts])
+        return make_text_field("source", [f"{start:.2f}s" for start in starts])
 
 
 def predict_times(model: Any, heard: Sound) -> tuple[int, int] | None:

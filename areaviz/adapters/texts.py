@@ -14,7 +14,7 @@ from torch import Tensor
 from areaviz.adapters.anchors import Piece, Span, anchor_pieces, complete_offsets
 from areaviz.adapters.chats import format_chat, is_chat
 from areaviz.adapters.failures import describe_reason
-from areaviz.trace.arrays import MAX_ITEMS, text_of
+from areaviz.trace.arrays import MAX_ITEMS, make_text_field
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.limits import check_text
 from areaviz.trace.record import Field
@@ -132,7 +132,7 @@ class Texts:
                 " for each."
             )
         texts = None if labels is None else [str(label) for label in labels]
-        field = text_of("text", texts) if texts is not None else self._written(ids)
+        field = make_text_field("text", texts) if texts is not None else self._written(ids)
         return Tokens(ids, field, batch=batch)
 
     def _mapping(self, given: Mapping[str, Any], labels: Sequence[str] | None, what: str) -> Tokens:
@@ -270,7 +270,7 @@ class Texts:
     def _written(self, ids: Sequence[int]) -> Field:
         """Return the field of tokens that were written instead of read."""
         if self.tokenizer is None:
-            return text_of("text", [str(token) for token in ids])
+            return make_text_field("text", [str(token) for token in ids])
         text = self._decoded(ids, skip_special_tokens=True)
         pieces = self._spelled(ids)
         return _make_field(text, pieces, anchor_pieces(text, pieces))

@@ -28,7 +28,7 @@ from areaviz.adapters.pixels import (
 )
 from areaviz.adapters.run_size import check_size, predict_cells
 from areaviz.adapters.sinks import Site
-from areaviz.trace.arrays import text_of
+from areaviz.trace.arrays import make_text_field
 from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.record import Trace
 
@@ -99,7 +99,9 @@ def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
         return replace(run, details={**run.details, POOLING: "not shown, as its items differ"})
     every = torch.arange(pools[0].shape[1])
     looks = [select_items(heads, every, cut.cells) for heads in pools]
-    latents = text_of(POOLING, [f"⟨latent {number}⟩" for number in range(1, len(every) + 1)])
+    latents = make_text_field(
+        POOLING, [f"⟨latent {number}⟩" for number in range(1, len(every) + 1)]
+    )
     unplaced = replace(latents, raw="", anchors=latents.anchors * 0)
     site = Site(POOLING, POOLING, "picture", cut.shape, looks)
     return replace(run, sites=[*run.sites, site], fields=[*run.fields, unplaced])

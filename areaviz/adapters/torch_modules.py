@@ -26,7 +26,7 @@ from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_tra
 from areaviz.adapters.run_size import check_size
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.texts import Texts
-from areaviz.trace.arrays import text_of
+from areaviz.trace.arrays import make_text_field
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Trace
 
@@ -159,7 +159,7 @@ def _make_fields(found: Found, options: Options, source: Field | None) -> list[F
 
 def _make_field(name: str, size: int, labels: object) -> Field:
     if labels is None:
-        return text_of(name, [str(item) for item in range(1, size + 1)])
+        return make_text_field(name, [str(item) for item in range(1, size + 1)])
     if not isinstance(labels, Sequence) or isinstance(labels, str) or len(labels) != size:
         raise InputError(f"The {name} has {size:,} items. Give a sequence with one label for each.")
-    return text_of(name, [str(label) for label in labels])
+    return make_text_field(name, [str(label) for label in labels])

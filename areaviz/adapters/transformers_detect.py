@@ -17,7 +17,7 @@ from areaviz.adapters.pixels import Patches, make_picture_sites
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.transformers_run import find_logits, make_class_namer, watch
 from areaviz.adapters.transformers_stacks import prepare_picture
-from areaviz.trace.arrays import cell_field, text_of
+from areaviz.trace.arrays import make_cell_field, make_text_field
 from areaviz.trace.errors import InputErrorWithAdvice
 
 # Possible heights and widths of a cell in pixels.
@@ -37,7 +37,7 @@ def detect(model: Any, inputs: object, options: Options) -> ModelRun:
     if len(sizes) != 1:
         return ModelRun([], [], details=details)
     cut = _lay_out_grid(shown.values, sizes.pop())
-    sites, fields = [], [cell_field(shown.picture, cut.shape)]
+    sites, fields = [], [make_cell_field(shown.picture, cut.shape)]
     queries = 0
     for site, memory, shape in ((CROSS, "picture", cut.shape), (DECODER, "target", None)):
         if site in found:
@@ -46,7 +46,7 @@ def detect(model: Any, inputs: object, options: Options) -> ModelRun:
     sites += make_picture_sites(found[ENCODER], cut) if ENCODER in found else []
     logits = find_logits(seen.outputs)
     if queries:
-        fields.append(text_of("target", [f"query {one}" for one in range(1, queries + 1)]))
+        fields.append(make_text_field("target", [f"query {one}" for one in range(1, queries + 1)]))
     output = None
     if logits is not None and logits.dim() == 3 and logits.shape[1] == queries:
         output = make_output(logits[0], logits[0].argmax(-1).tolist(), make_class_namer(model))

@@ -20,7 +20,7 @@ from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.dataset_builder import read_set
 from areaviz.intake.files import find_media_beside
 from areaviz.notes.error_spans import Judgement
-from areaviz.trace.argument_checks import file_of
+from areaviz.trace.argument_checks import find_file
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -108,8 +108,8 @@ def _list_given_files(paths: object) -> list[Path]:
         InputError: there is no file at a path, or this is not a path.
     """
     if isinstance(paths, Iterable) and not isinstance(paths, str | bytes):
-        return [file_of(path) for path in paths]
-    return [file_of(paths)]
+        return [find_file(path) for path in paths]
+    return [find_file(paths)]
 
 
 def _check_roles(columns: object) -> None:

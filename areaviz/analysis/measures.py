@@ -33,7 +33,7 @@ from areaviz.metrics.spans import compute_weighted_purity
 from areaviz.metrics.word_areas import compute_word_attention, find_word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.query import (
-    head_shares,
+    compute_head_shares,
     head_summary,
     is_one_text,
     item_shares,
@@ -148,7 +148,7 @@ def _measure_area_attention(trace: Trace, example: Example) -> Measured:
     heads = head_summary(attention)
     bits, shares = [], []
     for layer in range(attention.layers):
-        for shares_QN in head_shares(attention, layer):
+        for shares_QN in compute_head_shares(attention, layer):
             dependence, most = query_dependence(shares_QN)
             bits.append(dependence)
             shares.append(dependence / most if most else 0.0)

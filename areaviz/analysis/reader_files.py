@@ -32,7 +32,7 @@ from areaviz.intake.stored_roles import format_roles, parse_roles
 from areaviz.notes.store_schema import format_current_time
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
+from areaviz.trace.files import PRIVATE_FILE, make_private_folder, write_whole
 
 # The folder of users within the folder of analyses.
 FOLDER = "readers"
@@ -120,7 +120,7 @@ class ReaderFiles:
             )
         names = {}
         with translate_disk_errors("keeping the files of the set"):
-            private_folder(folder)
+            make_private_folder(folder)
             # Remove the roles first: a dataset without roles is ignored if writing fails halfway.
             (folder / ROLES).unlink(missing_ok=True)
             for number, (name, content) in enumerate(sorted(files.items())):
@@ -185,7 +185,7 @@ class ReaderFiles:
     def note(self, entry: Entry) -> None:
         """Put an analysis at the top of the user's list."""
         with translate_disk_errors("noting the analysis"):
-            private_folder(self._own)
+            make_private_folder(self._own)
             content = json.dumps(asdict(entry) | {"opened": format_current_time()})
             write_whole(self._own / f"{entry.id}.json", content.encode("ascii"), PRIVATE_FILE)
             for path in self._list_newest_first()[int(ANALYSES_LISTED.value()) :]:

@@ -30,7 +30,13 @@ from areaviz.analysis.row_lines import (
 )
 from areaviz.data.paths import own_folder
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder, set_aside, write_whole
+from areaviz.trace.files import (
+    PRIVATE_FILE,
+    find_aside_name,
+    make_private_folder,
+    set_aside,
+    write_whole,
+)
 
 SETTING = "AREAVIZ_ANALYSES"
 
@@ -192,7 +198,7 @@ def _prepare(path: Path, header: Header) -> Path | None:
     if not lines.damaged:
         os.truncate(path, content.rfind(b"\n") + 1)
         return None
-    aside = aside_name(path, "damaged")
+    aside = find_aside_name(path, "damaged")
     os.link(path, aside)
     # Write a new file under the original name; the damaged file keeps its other name.
     write_whole(path, lines.sound, PRIVATE_FILE)
@@ -207,7 +213,7 @@ def _acquire_lock(path: Path) -> AcquireReturnProxy[FileLock]:
         BackendError: the folder cannot be written to.
     """
     with _write_errors(path):
-        private_folder(path.parent)
+        make_private_folder(path.parent)
         name = path.with_name(f".{path.name}.lock")
         lock = FileLock(name, blocking=False, thread_local=False, mode=PRIVATE_FILE)
         try:

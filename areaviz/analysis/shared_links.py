@@ -24,7 +24,7 @@ from areaviz.analysis.stored_sets import DAMAGE
 from areaviz.notes.store_schema import format_current_time
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
+from areaviz.trace.files import PRIVATE_FILE, make_private_folder, write_whole
 
 # The folder of links within the folder of analyses, and the file that says what a link opens.
 FOLDER, ABOUT = "shares", "share.json"
@@ -115,7 +115,7 @@ class SharedLinks:
                 raise InputError(SHARED_LINKS_ALL.refusal())
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             folder = self._all / owner / _derive_link_id(token)
-            private_folder(folder)
+            make_private_folder(folder)
             about = {"made": format_current_time(), "analysis": asdict(analysis)}
             write_whole(folder / ABOUT, json.dumps(about).encode("ascii"), PRIVATE_FILE)
         return token

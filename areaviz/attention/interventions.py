@@ -22,9 +22,9 @@ from areaviz.trace.interventions import (
     Hide,
     Share,
     Weigh,
-    area_factors,
-    changes_by_site,
     check_product,
+    compute_area_factors,
+    list_changes_by_site,
 )
 from areaviz.trace.logits import Logits
 
@@ -70,7 +70,9 @@ class LayerInterventions:
         """Return the factors on the area weights, [H, Q or 1, R]; None if no area is reweighted."""
         if not self.weighs:
             return None
-        factors_HQR = area_factors(self.weighs, grid.table(), grid.width, self.heads, queries)
+        factors_HQR = compute_area_factors(
+            self.weighs, grid.table(), grid.width, self.heads, queries
+        )
         return to_device_async(factors_HQR, device)
 
     def compute_ending_multipliers(self, items: int, most: int, device: torch.device) -> Tensor:
@@ -78,7 +80,7 @@ class LayerInterventions:
         widths = np.arange(1, min(most, items) + 1)
         ones = np.ones_like(widths)
         table_R4 = np.stack([0 * ones, items - widths, ones, widths], 1)
-        factors_H1R = area_factors(self.weighs, table_R4, items, self.heads, 1)
+        factors_H1R = compute_area_factors(self.weighs, table_R4, items, self.heads, 1)
         return to_device_async(factors_H1R, device)
 
     def apply_gates(self, context_BHQD: Tensor) -> Tensor:
@@ -128,7 +130,7 @@ class NetworkInterventions:
         memories = tuple((site, memory) for site, (_, memory) in sites.items())
         hides = tuple(one for one in changes if isinstance(one, Hide))
         shares = tuple(one for one in changes if isinstance(one, Share))
-        return cls(tuple(changes_by_site(changes, sites)), heads, hides, memories, shares)
+        return cls(tuple(list_changes_by_site(changes, sites)), heads, hides, memories, shares)
 
     def get_share(self, site: str) -> Share:
         """Return how scores become weights at a site: by its last change, or else by default."""

@@ -31,7 +31,7 @@ from areaviz.models.device import (
     is_out_of_memory,
     use_threads,
 )
-from areaviz.trace.best_alignment import with_best
+from areaviz.trace.best_alignment import add_best
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
@@ -105,7 +105,7 @@ class LocalBackend:
         """Run a request, see `Backend`."""
         checked = self._allowed(request, caller)
         trace = self._worker.submit(checked, progress, caller)
-        return with_best(trace, self._cards[checked.model].bests)
+        return add_best(trace, self._cards[checked.model].bests)
 
     def logits(
         self,

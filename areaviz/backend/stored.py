@@ -17,7 +17,7 @@ from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
 from areaviz.trace import codec
-from areaviz.trace.best_alignment import with_best, without_best
+from areaviz.trace.best_alignment import add_best, remove_best
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -53,7 +53,7 @@ class StoredBackend(Wrapper):
 
     def _with_best(self, trace: Trace) -> Trace:
         card = self.models().get(trace.request.model)
-        return trace if card is None else with_best(trace, card.bests)
+        return trace if card is None else add_best(trace, card.bests)
 
 
 class RecordingBackend(StoredBackend):
@@ -74,7 +74,7 @@ class RecordingBackend(StoredBackend):
         trace = self._inner.trace(request, progress, caller)
         path = path_of(self._folder, request, self.models())
         # The card says which heads to join, and that choice may have changed.
-        codec.save(without_best(trace), path, half=True)
+        codec.save(remove_best(trace), path, half=True)
         self.written.append(path)
         return trace
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from areaviz.cards.card import Card
 from areaviz.cards.result_tables import format_markdown_row
-from areaviz.trace.best_alignment import BestAlignment, names_of
+from areaviz.trace.best_alignment import BestAlignment, describe_heads
 
 LINKS, ALIGNMENT = "word links", "best alignment"
 """Entries of `Card.attention` of translators."""
@@ -92,7 +92,7 @@ def _format_table(
 
 
 def _format_heads(best: BestAlignment) -> str:
-    return names_of(best.heads).removeprefix("Heads ").removeprefix("Head ")
+    return describe_heads(best.heads).removeprefix("Heads ").removeprefix("Head ")
 
 
 def _format_interval(found: Mapping[str, float], key: str) -> str:

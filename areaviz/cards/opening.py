@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from areaviz.trace.best_alignment import BestAlignment, best_of
+from areaviz.trace.best_alignment import BestAlignment, read_best_alignment
 from areaviz.trace.limits import READINGS
 
 
@@ -54,7 +54,7 @@ def parse_opening(value: Any, name: str) -> Opening:
     places = [layer] if head == "all" else [layer, head]
     if any(type(place) is not int or place < 0 for place in places):
         raise ValueError(f"{name}: layer or head is not a whole number from 0 on")
-    best = best_of(value["best"]) if "best" in value else None
+    best = read_best_alignment(value["best"]) if "best" in value else None
     pointing = _parse_place(value["pointing_head"], name) if "pointing_head" in value else None
     return Opening(reading, layer, None if head == "all" else head, best, pointing)
 

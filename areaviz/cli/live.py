@@ -17,7 +17,7 @@ from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.live_pair import make_live_pair
 from areaviz.publish.options import PageOptions
-from areaviz.trace.argument_checks import path_of
+from areaviz.trace.argument_checks import expand_path
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.picture import Picture
@@ -62,7 +62,7 @@ def live(
     their device. A page with two models runs both of them on the typed text.
     """
     *models, file = given
-    path = path_of(Path(file))
+    path = expand_path(Path(file))
     if path.suffix.lower() != ".html":
         raise InputError(f"A live page is an HTML file. Name it {path.stem}.html.")
     if len(models) not in (1, 2):

@@ -64,7 +64,7 @@ def describe_file(path: Path) -> str:
         raise InputError("This is not a file. Give a stored trace or an npz file of arrays.")
     with codec.refuse_damage(), path.open("rb") as file:
         if holds_trace(file, OPERATOR):
-            kind = f"a trace, version {codec.version_of(file)}, of"
+            kind = f"a trace, version {codec.read_version(file)}, of"
         else:
             kind = "arrays, which make a trace:"
         return f"{kind} {_maps(open_npz(file, room=OPERATOR))}."

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.data.examples import Dataset, Example
-from areaviz.trace.points import EXTENT, points_text
+from areaviz.trace.points import EXTENT, format_points
 from areaviz.trace.tree import WORD
 
 STORIES, SETS = 40, 40
@@ -139,5 +139,5 @@ def make_point_sets() -> Dataset:
         points_N2 = rng.integers(EXTENT // 20, EXTENT - EXTENT // 20, (count, 2))
         apart_NN = np.linalg.norm(points_N2[:, None] - points_N2[None], axis=2)
         if apart_NN[np.triu_indices(count, 1)].min() >= APART:
-            examples.append(Example(str(len(examples) + 1), points_text(points_N2)))
+            examples.append(Example(str(len(examples) + 1), format_points(points_N2)))
     return Dataset("Points", tuple(examples), {})

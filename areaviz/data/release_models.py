@@ -10,7 +10,7 @@ from areaviz.data.downloads import fetch_files
 from areaviz.data.paths import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.files import whole_file
+from areaviz.trace.files import write_whole_file
 from areaviz.trace.limits import shorten
 from areaviz.trace.request import Progress
 
@@ -88,7 +88,7 @@ def _copy_whole(source: Path, folder: Path, digests: Mapping[str, str]) -> None:
             here, there = source / name, folder / name
             if here.exists() and not there.exists():
                 there.parent.mkdir(parents=True, exist_ok=True)
-                with whole_file(there) as draft:
+                with write_whole_file(there) as draft:
                     shutil.copyfile(here, draft)
     except OSError as error:
         raise BackendError(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import split_story
-from areaviz.trace.points import points_of
+from areaviz.trace.points import parse_points
 from areaviz.trace.tree import is_opening, read_tree
 
 SENTENCES, TREES, STORIES, POINTS = "sentences", "trees", "stories", "points"
@@ -56,7 +56,7 @@ def _is_points(text: str) -> bool:
     if not text.lstrip()[:1].isdigit():
         return False
     try:
-        return bool(len(points_of(text)))
+        return bool(len(parse_points(text)))
     except InputError:
         return False
 

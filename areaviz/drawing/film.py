@@ -129,7 +129,7 @@ def find_film(trace: Trace, focus: Focus) -> Film:
     light_RN = shares_RN
     if focus.against == "average":
         light_RN = np.maximum(map_of(*place, "average", runs), 0)
-    least = query.smallest_area(chosen.attention, focus)
+    least = query.find_smallest_area_size(chosen.attention, focus)
     frames = []
     for run in _choose_runs(chosen, runs):
         light_N = light_RN[run] / find_brightest(light_RN[run], focus.against)
@@ -238,7 +238,9 @@ def _make_frame(
     likely = None
     if trace.output.field == chosen.query.name:
         likely = float(np.prod(trace.output.probabilities[start:end]))
-    heaviest = query.top_combined_areas(chosen.weights(slice(start, end)), grid, 1, min_size=least)
+    heaviest = query.find_top_combined_areas(
+        chosen.weights(slice(start, end)), grid, 1, min_size=least
+    )
     return Frame(
         first=start,
         label=show_invisibles("".join(labels).strip() or labels[0]),

@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from areaviz.drawing.labels import escape_controls, show_invisibles, truncate
-from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
-from areaviz.trace.kinds import in_text, kind_of_field
+from areaviz.trace.areas import Area, AreaGrid, format_area, format_span
+from areaviz.trace.kinds import find_kind_of_field, has_text_positions
 from areaviz.trace.query import SAME_TEXT, find_words, is_one_text, top_areas
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -114,7 +114,9 @@ def fits_spans(trace: Trace, focus: Focus) -> bool:
         return False
     attention = trace.maps[focus.site]
     is_row = attention.grid.height == 1
-    return is_row and all(in_text(trace.fields[n]) for n in (attention.query, attention.memory))
+    return is_row and all(
+        has_text_positions(trace.fields[n]) for n in (attention.query, attention.memory)
+    )
 
 
 def select(trace: Trace, focus: Focus) -> FocusedMap:
@@ -284,8 +286,8 @@ def describe_area(memory: Field, grid: AreaGrid, area: Area) -> str:
     """Return an area as a quotation, as labels, or as rows and columns of a picture's cells."""
     words = describe_items(memory, grid.items_of(area))
     if memory.is_text:
-        return f"{words} ({span_text(area)})"
-    return words or area_text(area)
+        return f"{words} ({format_span(area)})"
+    return words or format_area(area)
 
 
 def describe_items(field: Field, items: Sequence[int]) -> str:
@@ -294,7 +296,7 @@ def describe_items(field: Field, items: Sequence[int]) -> str:
         return quote_items(field, items)
     if field.kind == "sound":
         return describe_moments(field, items)
-    named = kind_of_field(field).named
+    named = find_kind_of_field(field).named
     return ", ".join(named.format(escape_controls(field.labels[item])) for item in items if named)
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from areaviz.drawing.gaze_steps import CANVAS
-from areaviz.trace.attribution import WAYS, attributed_site
-from areaviz.trace.best_alignment import BEST, best_site
-from areaviz.trace.derived_areas import AS_AREAS, SUMS, base_site
-from areaviz.trace.kinds import kind_of_field
+from areaviz.trace.attribution import WAYS, split_attributed_site
+from areaviz.trace.best_alignment import BEST, split_best_site
+from areaviz.trace.derived_areas import AS_AREAS, SUMS, split_derived_site
+from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 
@@ -75,16 +75,16 @@ def get_layer_noun(site: str) -> str:
 
 def name_site(trace: Trace, site: str) -> str:
     """Return the name of a site, with a suffix if the map was derived or is an attribution."""
-    site, attributed = attributed_site(site)
-    site, derived = base_site(site)
-    site, best = best_site(site)
+    site, attributed = split_attributed_site(site)
+    site, derived = split_derived_site(site)
+    site, best = split_best_site(site)
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
     if "source" in trace.fields and "history" not in trace.fields:
         names = names | _READ_SITES
     if is_one_text(trace):
         names = names | ONE_TEXT
     for field in trace.fields.values():
-        names = {**names, **kind_of_field(field).sites}
+        names = {**names, **find_kind_of_field(field).sites}
     aligned = ", best alignment" if best else ""
     by = f", by {WAYS[attributed]}" if attributed else ""
     return _name_base_site(trace, site, names) + _DERIVED.get(derived, "") + by + aligned
@@ -105,4 +105,4 @@ def _name_base_site(trace: Trace, site: str, names: Mapping[str, str]) -> str:
 
 def _get_base_site(site: str) -> str:
     """Return the site that a map belongs to, without its derivation or attribution."""
-    return best_site(base_site(attributed_site(site)[0])[0])[0]
+    return split_best_site(split_derived_site(split_attributed_site(site)[0])[0])[0]

@@ -9,7 +9,7 @@ from areaviz.evaluation.contrastive import Contrast, SplitOtherwise, find_output
 from areaviz.evaluation.faithfulness import Faithfulness, measure_faithfulness, pool_faithfulness
 from areaviz.evaluation.probe import Probe, TooFew, find_losing_queries, get_probed_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.query import output_given
+from areaviz.trace.query import format_given_output
 from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
@@ -51,7 +51,7 @@ def measure_contrast(
             contrast = find_contrast(output, word, foil)
         if contrast is None:
             continue
-        given = replace(request, target=output_given(trace))
+        given = replace(request, target=format_given_output(trace))
         try:
             found.append(measure_faithfulness(given, replace(probe, contrast=contrast), run))
         except (TooFew, SplitOtherwise):

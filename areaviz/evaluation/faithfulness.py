@@ -25,7 +25,7 @@ from areaviz.evaluation.probe import (
     make_loss_changes,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.query import output_given
+from areaviz.trace.query import format_given_output
 from areaviz.trace.record import AttentionMap, IntArray, Run, Trace
 from areaviz.trace.request import Counted, Request
 
@@ -213,7 +213,7 @@ def _make_texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
     Each has its own attention weights.
     """
     if request.target is None:
-        request = replace(request, target=output_given(run(request)))
+        request = replace(request, target=format_given_output(run(request)))
     text, contrast = _Text.of(request, probe, run(request)), probe.contrast
     if contrast is None:
         return [text]

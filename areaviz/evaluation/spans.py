@@ -12,7 +12,7 @@ from typing import Any
 from areaviz.evaluation.heads import Traced, convert_figures, get_figures_of_head, measure_heads
 from areaviz.metrics.spans import measure_spans
 from areaviz.metrics.word_areas import MEASURES
-from areaviz.trace.query import is_one_text, output_given
+from areaviz.trace.query import format_given_output, is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -62,7 +62,7 @@ def _make_given_request(trace: Trace) -> Request:
     """
     if is_one_text(trace):
         return trace.request
-    return replace(trace.request, target=output_given(trace))
+    return replace(trace.request, target=format_given_output(trace))
 
 
 def measure_heads_at_places(

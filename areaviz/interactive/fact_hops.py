@@ -12,7 +12,7 @@ import numpy as np
 
 from areaviz.drawing.base import figure_caption
 from areaviz.interactive.message import serialise_message
-from areaviz.trace.facts import EXPECTED, gold_facts
+from areaviz.trace.facts import EXPECTED, list_gold_facts
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -34,7 +34,7 @@ def make_hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "answer": trace.fields[trace.output.field].raw,
         "sure": round(float(trace.output.probabilities[0]), 4),
         "expected": trace.details.get(EXPECTED, ""),
-        "needed": list(gold_facts(trace)),
+        "needed": list(list_gold_facts(trace)),
         "hidden": list(_list_hidden_facts(trace, attention.memory)),
         "weights": weights_KM.tolist(),
         "caption": figure_caption(trace, focus, all_layers=True),

@@ -34,9 +34,9 @@ from areaviz.interactive.grid_table import (
 )
 from areaviz.interactive.print_layout import draw_key, write_text
 from areaviz.interactive.ribbon_table import describe_found, format_amount
-from areaviz.trace.areas import Area, AreaGrid, area_text
+from areaviz.trace.areas import Area, AreaGrid, format_area
 from areaviz.trace.picture import Picture
-from areaviz.trace.query import item_shares, smallest_area
+from areaviz.trace.query import find_smallest_area_size, item_shares
 from areaviz.trace.record import FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
@@ -302,7 +302,7 @@ def _make_panel(trace: Trace, focus: Focus) -> Panel:
         text = "nothing"
         top = next((place for place in places if place.head == head), None)
         if top:
-            name = area_text(top.area) if by_query else query_text(query, top.queries, grid)
+            name = format_area(top.area) if by_query else query_text(query, top.queries, grid)
             read = "read: " if top.read else ""
             text = f"{read}{truncate(name, 28)} {format_amount(focus, top.weight)}"
         legend.append((head, f"head {head + 1} {text}"))
@@ -350,7 +350,7 @@ def _make_note(trace: Trace, focus: Focus) -> str:
             parts.append("tint: the share each cell gives them")
     else:
         is_plain = focus.reading == "heaviest" and focus.against == "nothing"
-        is_larger = is_plain and smallest_area(attention, focus) > 1
+        is_larger = is_plain and find_smallest_area_size(attention, focus) > 1
         larger = " of two or more cells" if is_larger else ""
         parts = [
             f"Frames: {describe_found(focus, 'areas')}{larger} of each head, the strongest bold"

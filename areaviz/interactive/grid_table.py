@@ -13,9 +13,9 @@ import numpy as np
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import list_heads
 from areaviz.interactive.ribbon_table import group_by_reading, join_items, name_measure
-from areaviz.trace.areas import Area, AreaGrid, area_text
-from areaviz.trace.query import item_shares, smallest_area, top_combined_areas
-from areaviz.trace.reading import item_area, map_of, read_areas
+from areaviz.trace.areas import Area, AreaGrid, format_area
+from areaviz.trace.query import find_smallest_area_size, find_top_combined_areas, item_shares
+from areaviz.trace.reading import make_item_area, map_of, read_areas
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.weights import largest_entries
@@ -52,7 +52,7 @@ def tabulate_grid(trace: Trace, focus: Focus) -> Table:
         who = query_text(query, place.queries, attention.grid)
         shape = (area.top + 1, area.left + 1, area.height, area.width)
         numbers = (*shape, round(place.weight, 4), "yes" if place.read else "")
-        rows.append((who, place.head + 1, area_text(area), *numbers))
+        rows.append((who, place.head + 1, format_area(area), *numbers))
     shape_names = ("row", "column", "height", "width")
     columns = ("query", "head", "area", *shape_names, name_measure(focus), "read")
     # Drop the column for hard attention if attention is soft.
@@ -87,8 +87,8 @@ def describe_cells(items: Sequence[int], grid: AreaGrid) -> str:
     """Return the position of cells as text. Cells that fill an area are described as this area."""
     box = find_bounding_box(items, grid)
     if box.size == len(set(items)):
-        return area_text(box)
-    return " + ".join(area_text(find_bounding_box([item], grid)) for item in items)
+        return format_area(box)
+    return " + ".join(format_area(find_bounding_box([item], grid)) for item in items)
 
 
 def find_bounding_box(items: Sequence[int], grid: AreaGrid) -> Area:
@@ -114,7 +114,9 @@ def _find_attended(
         found = read_areas(attention, focus, head, list(group), TOP)
         return [Place(group, head, one.area, one.weight) for one in found]
     mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
-    tops = top_combined_areas(mean_A, attention.grid, TOP, min_size=smallest_area(attention, focus))
+    tops = find_top_combined_areas(
+        mean_A, attention.grid, TOP, min_size=find_smallest_area_size(attention, focus)
+    )
     places = [Place(group, head, top.area, top.weight) for top in tops]
     if attention.chosen is None or len(group) > 1:
         return places
@@ -137,7 +139,7 @@ def _iterate_raised(
     best = largest_entries(ratio_N, TOP)
     for cell, ratio in zip(best.index.tolist(), best.weight.tolist(), strict=True):
         if ratio > 0:
-            yield Place(group, head, item_area(attention.grid, cell), 2.0**ratio)
+            yield Place(group, head, make_item_area(attention.grid, cell), 2.0**ratio)
 
 
 def _iterate_attending(

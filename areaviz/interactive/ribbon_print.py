@@ -44,7 +44,7 @@ from areaviz.interactive.ribbon_table import (
     join_items,
     list_unsure_items,
 )
-from areaviz.trace.query import smallest_area
+from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
@@ -151,7 +151,7 @@ def _make_drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     chosen = truncate(prepare_words_for_print(join_items(scene.own, focus.items)), 60)
     verb = "attends to" if focus.side == "query" else "is attended to by"
     is_plain = focus.reading == "heaviest" and focus.against == "nothing"
-    is_larger = is_plain and smallest_area(trace.maps[focus.site], focus) > 1
+    is_larger = is_plain and find_smallest_area_size(trace.maps[focus.site], focus) > 1
     which = " of two or more items" if is_larger else ""
     drawn = len({bar.span.head for bar in scene.bars})
     is_left_out = drawn < len({span.head for span in scene.spans})

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from areaviz.drawing.labels import prepare_words_for_print
 from areaviz.interactive.ribbon_table import Span, join_items
 from areaviz.texts.catalogue import ENGLISH, message, translated
-from areaviz.trace.query import find_words, smallest_area
+from areaviz.trace.query import find_smallest_area_size, find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
@@ -33,7 +33,7 @@ def has_sentence(trace: Trace, focus: Focus) -> bool:
     """
     is_plain = focus.reading == "heaviest" and focus.against == "nothing"
     is_one = focus.side == "query" and len(focus.items) == 1 and focus.unit == "item"
-    return is_plain and is_one and smallest_area(trace.maps[focus.site], focus) == 1
+    return is_plain and is_one and find_smallest_area_size(trace.maps[focus.site], focus) == 1
 
 
 def make_sentence(

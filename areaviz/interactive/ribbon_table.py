@@ -14,7 +14,7 @@ from areaviz.drawing.base import Table
 from areaviz.drawing.select import Runs, group_items, list_heads
 from areaviz.interactive.other_readings import choose_runs
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import coverage, item_shares, merge_items, smallest_area
+from areaviz.trace.query import coverage, find_smallest_area_size, item_shares, merge_items
 from areaviz.trace.reading import map_of, read_areas
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
@@ -110,7 +110,7 @@ def find_spans(trace: Trace, focus: Focus) -> list[Span]:
         return found
     span_A, spans_S2 = widen_spans(attention.grid, memory, focus.unit)
     # Index of the first area that is large enough. Areas with fewer items have smaller indices.
-    smaller = attention.grid.slab(1, smallest_area(attention, focus))[0]
+    smaller = attention.grid.slab(1, find_smallest_area_size(attention, focus))[0]
     for group in group_chosen(query, focus):
         for head in heads:
             mean_A = attention.weights[focus.layer, head, list(group)].mean(0)

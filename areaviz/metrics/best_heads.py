@@ -17,7 +17,7 @@ from areaviz.metrics.alignment_error_rate import (
     find_strongest_links,
 )
 from areaviz.metrics.word_areas import Array, compute_word_attention
-from areaviz.trace.best_alignment import MOST_HEADS, STEPS, Choice, at_step
+from areaviz.trace.best_alignment import MOST_HEADS, STEPS, Choice, shift_by_step
 from areaviz.trace.query import coverage
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.weights import coverage_shares
@@ -90,7 +90,7 @@ class LinkedMaps:
 
     def words(self, heads: Sequence[Choice]) -> FloatArray:
         """Return the attention of target words to source words in the mean map of heads."""
-        rows = [at_step(self.coverage[layer, head], step) for layer, head, step in heads]
+        rows = [shift_by_step(self.coverage[layer, head], step) for layer, head, step in heads]
         shares_QN = coverage_shares(np.mean(rows, axis=0, dtype=np.float32))
         return compute_word_attention(shares_QN, self.query, self.memory)
 

@@ -22,7 +22,7 @@ from areaviz.metrics.word_areas import (
     count_visible_items,
     find_word_runs,
 )
-from areaviz.trace.query import entropy_bits, item_shares, query_dependence
+from areaviz.trace.query import compute_entropy_bits, item_shares, query_dependence
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
 LONG = ("long_exact", "long_edge")
@@ -130,7 +130,7 @@ def compute_diagonal_dependence(queries: int, items: int) -> float:
         return 0.0
     item_Q = (2 * np.arange(queries) + 1) * items // (2 * queries)
     mean_N = np.bincount(item_Q, minlength=items) / queries
-    return float(entropy_bits(mean_N))
+    return float(compute_entropy_bits(mean_N))
 
 
 def _sum_over_top_areas(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from typing import cast
 from areaviz.metrics.best_heads import SITE, choose_heads
 from areaviz.metrics.boxed_examples import BoxedExamples, Boxes
 from areaviz.metrics.linked_examples import LinkedExamples, WordLinks
-from areaviz.trace.best_alignment import BestAlignment, best_map
+from areaviz.trace.best_alignment import BestAlignment, make_best_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import describe_value
 from areaviz.trace.record import AttentionMap, Trace
@@ -56,7 +56,7 @@ class OwnAlignment:
 
     def map_of(self, trace: Trace) -> AttentionMap:
         """Return the best alignment of a trace of the same model as a map."""
-        return best_map(trace.maps[self.site], self.best)
+        return make_best_map(trace.maps[self.site], self.best)
 
 
 def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.best_alignment import STEPS, Choice, at_step
+from areaviz.trace.best_alignment import STEPS, Choice, shift_by_step
 from areaviz.trace.record import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]
@@ -108,5 +108,5 @@ def bootstrap_hit_interval(
 
 def _shift_rows(weights_LHQN: FloatArray, step: int) -> FloatArray:
     """Return the rows of every head that are read `step` steps later."""
-    moved = [[at_step(rows_QN, step) for rows_QN in layer] for layer in weights_LHQN]
+    moved = [[shift_by_step(rows_QN, step) for rows_QN in layer] for layer in weights_LHQN]
     return np.array(moved)

@@ -29,7 +29,7 @@ from areaviz.models.memory_network import (
 )
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import facts_field, question_field
+from areaviz.trace.facts import make_facts_field, make_question_field
 from areaviz.trace.interventions import Places
 from areaviz.trace.limits import shorten
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
@@ -85,7 +85,7 @@ class AnsweringModel:
         return [self._trace(request) for request in requests]
 
     def _trace(self, request: Request) -> Trace:
-        facts, question = facts_field(request.text), question_field(request.text)
+        facts, question = make_facts_field(request.text), make_question_field(request.text)
         self._check_request(facts, request)
         unknown = self.list_unknown_words([*facts.labels, *question.labels])
         run = self.answer(facts.labels, question.labels[0], request)

@@ -23,9 +23,9 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.models.base import OnStep
 from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.network import GenerationNetwork
-from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
+from areaviz.trace.attribution import GRADIENT, WAYS, make_gradient_maps
 from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.rollout import rollout_maps
+from areaviz.trace.rollout import make_rollout_maps
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ def add_attribution(trace: Trace, run: AttributedRun, on_step: OnStep | None = N
     Raises:
         InputError: if the maps would take too much memory.
     """
-    found, details = rollout_maps(trace.maps), dict(trace.details)
+    found, details = make_rollout_maps(trace.maps), dict(trace.details)
     if why := describe_too_many(len(run.ids)):
         details[WAYS[GRADIENT]] = why
     else:
         rows = compute_attribution(run, on_step)
-        found += gradient_maps(trace.maps, trace.output.field, rows)
+        found += make_gradient_maps(trace.maps, trace.output.field, rows)
     maps = {**trace.maps, **{one.site: one for one in found}}
     return replace(trace, maps=maps, details=details)
 

@@ -10,7 +10,7 @@ import torch
 
 from areaviz.cards.card import Card
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import kind_of
+from areaviz.trace.interventions import name_kind
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -64,7 +64,7 @@ def check_abilities(request: Request, can: frozenset[str], title: str) -> None:
         "hide": "hide items of its input",
         "share": "sharpen, smooth or window its attention",
     }
-    missing = {kind_of(change) for change in request.changes} - can
+    missing = {name_kind(change) for change in request.changes} - can
     if missing:
         able = ", ".join(words[kind] for kind in words if kind in can)
         asked = " and ".join(words[kind] for kind in words if kind in missing)

@@ -36,7 +36,7 @@ from areaviz.models.pointer import SITE, SITES, PointerConfig, PointerNetwork, P
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places, Weigh
-from areaviz.trace.points import EXTENT, points_field, points_of
+from areaviz.trace.points import EXTENT, make_points_field, parse_points
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
 
@@ -99,7 +99,7 @@ class PointingModel:
         return [found[0] for found in beam_search(stepper, end, end, limits, beam, alpha=0)]
 
     def _trace(self, request: Request) -> Trace:
-        points_N2 = points_of(request.text)
+        points_N2 = parse_points(request.text)
         self._check_request(points_N2, request)
         changed = NetworkInterventions.from_changes(request.changes, SITES, 1)
         points_1N2 = points_N2[None] / EXTENT
@@ -138,7 +138,7 @@ class PointingModel:
         chosen: Sequence[int],
         weights_TN: npt.NDArray[np.float32],
     ) -> Trace:
-        fields = {"points": points_field(request.text), "target": _make_target_field(chosen)}
+        fields = {"points": make_points_field(request.text), "target": _make_target_field(chosen)}
         grid = AreaGrid(1, len(points_N2), 1, 1)
         pointer = AttentionMap(
             SITE, "target", "points", grid, weights_TN[None, None], "softmax over points"

@@ -23,7 +23,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
 from areaviz.trace.limits import MAX_MAP_BYTES
-from areaviz.trace.query import predicted_bytes
+from areaviz.trace.query import predict_bytes
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Output
 
 MAX_TRACE_BYTES = MAX_MAP_BYTES
@@ -60,7 +60,7 @@ def compute_weights_bytes(places: Places) -> int:
     size = 0
     for query, memory in places.sites.values():
         queries, grid = places.lengths[query], places.grids[memory]
-        size += predicted_bytes(places.layers, places.heads, queries, grid)
+        size += predict_bytes(places.layers, places.heads, queries, grid)
     return size
 
 

@@ -24,7 +24,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from areaviz.notes.store_faults import LOGS, WAITING, find_fault, set_aside_if_damaged
 from areaviz.notes.store_schema import VERSION, read_version, upgrade_store
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder
+from areaviz.trace.files import PRIVATE_FILE, find_aside_name, make_private_folder
 
 log = logging.getLogger(__name__)
 # Seconds to wait for other processes that open a store, and for other writers of this process.
@@ -154,7 +154,7 @@ class Store:
 
     def _copy(self, file: Path, version: int) -> None:
         """Back up a file of an older version, and make the store private to this user."""
-        copy = aside_name(file, f"version-{version}")
+        copy = find_aside_name(file, f"version-{version}")
         _create(copy)
         try:
             with self._engine.connect() as connection:
@@ -180,7 +180,7 @@ class Store:
         if not self.file:
             yield
             return
-        private_folder(self.file.parent)
+        make_private_folder(self.file.parent)
         name = self.file.with_name(f".{self.file.name}.lock")
         with FileLock(name, timeout=OPENING, mode=PRIVATE_FILE):
             yield

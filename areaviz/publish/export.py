@@ -12,7 +12,7 @@ from areaviz.drawing.sites import list_sites
 from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import make_page
-from areaviz.trace.argument_checks import check_trace, path_of
+from areaviz.trace.argument_checks import check_trace, expand_path
 from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -57,7 +57,7 @@ def export(
         BackendError: the file cannot be written.
     """
     check_trace(trace)
-    path = path_of(path)
+    path = expand_path(path)
     ending = path.suffix.lower()
     if ending == ".html":
         if theme is not None:

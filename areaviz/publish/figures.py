@@ -16,7 +16,7 @@ from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
-from areaviz.trace.logits import known_logits
+from areaviz.trace.logits import find_known_logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -112,7 +112,7 @@ def find_why_view(trace: Trace, focus: Focus | None) -> list[View]:
     """Return the view that explains the top area's weight, or [] if the trace has no logits."""
     if focus is None or focus.site not in trace.maps:
         return []
-    logits = known_logits(trace, focus.site, focus.layer)
+    logits = find_known_logits(trace, focus.site, focus.layer)
     question = find_first_question(trace, focus)
     return [] if logits is None or question is None else [make_weight_view(logits, question)]
 

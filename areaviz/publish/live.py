@@ -45,7 +45,7 @@ from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script, make_page_style
 from areaviz.publish.page_body import collect_script_settings, render_page_body, render_payload
-from areaviz.trace.best_alignment import without_best
+from areaviz.trace.best_alignment import remove_best
 from areaviz.trace.document import request_entry
 from areaviz.trace.picture import Picture
 from areaviz.trace.reading import EVEN, MASSES, SINK
@@ -108,7 +108,7 @@ class LivePage:
     ) -> LivePage:
         """Return the page of a model. See `make_live_page` for the arguments and errors."""
         # The engine cannot compute best alignments, so the stored run must not have them either.
-        trace = without_best(trace)
+        trace = remove_best(trace)
         options = replace(options or PageOptions(), layers=(), sites=()).checked()
         found = list_places(trace, options)
         # Leave out still figures, because they would not change with the next run.

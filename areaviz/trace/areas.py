@@ -70,7 +70,9 @@ class AreaGrid:
     @property
     def count(self) -> int:
         """The number of areas: |R| = |Rv||Rh|, |Rh| = (L-S)S + S(S+1)/2 (Li et al. 2019)."""
-        return _placements(self.height, self.max_height) * _placements(self.width, self.max_width)
+        return _count_placements(self.height, self.max_height) * _count_placements(
+            self.width, self.max_width
+        )
 
     def shapes(self) -> Iterator[tuple[int, int]]:
         """Yield every (height, width) that an area can have, in enumeration order."""
@@ -81,8 +83,10 @@ class AreaGrid:
     def slab(self, height: int, width: int) -> tuple[int, int, int]:
         """Locate the areas of one shape: (first index, rows of corners, columns of corners)."""
         rows, columns = self.height - height + 1, self.width - width + 1
-        first = _placements(self.height, height - 1) * _placements(self.width, self.max_width)
-        return first + rows * _placements(self.width, width - 1), rows, columns
+        first = _count_placements(self.height, height - 1) * _count_placements(
+            self.width, self.max_width
+        )
+        return first + rows * _count_placements(self.width, width - 1), rows, columns
 
     def index(self, area: Area) -> int:
         """Return the index of `area`, in constant time.
@@ -106,12 +110,12 @@ class AreaGrid:
             raise IndexError(f"Area index {index} is outside 0..{self.count - 1}.")
         # Convert to int: a NumPy integer would end up in the Area, and JSON cannot serialise it.
         index = whole(index)
-        row_areas = _placements(self.width, self.max_width)
-        height = _extent_at(self.height, self.max_height, index // row_areas)
-        index -= _placements(self.height, height - 1) * row_areas
+        row_areas = _count_placements(self.width, self.max_width)
+        height = _find_extent(self.height, self.max_height, index // row_areas)
+        index -= _count_placements(self.height, height - 1) * row_areas
         rows = self.height - height + 1
-        width = _extent_at(self.width, self.max_width, index // rows)
-        index -= rows * _placements(self.width, width - 1)
+        width = _find_extent(self.width, self.max_width, index // rows)
+        index -= rows * _count_placements(self.width, width - 1)
         return Area(*divmod(index, self.width - width + 1), height, width)
 
     def items_of(self, area: Area) -> tuple[int, ...]:
@@ -137,31 +141,31 @@ class AreaGrid:
         return np.repeat(height_S * width_S, counts_S)
 
 
-def _placements(length: int, extent: int) -> int:
+def _count_placements(length: int, extent: int) -> int:
     """Return the number of runs of 1..extent items that fit in `length` items."""
     return extent * length - extent * (extent - 1) // 2
 
 
-def _extent_at(length: int, max_extent: int, offset: int) -> int:
+def _find_extent(length: int, max_extent: int, offset: int) -> int:
     """Return the extent whose placements contain `offset`.
 
-    This inverts `_placements`, which is quadratic in the extent.
+    This inverts `_count_placements`, which is quadratic in the extent.
     """
     root = ((2 * length + 1) - isqrt((2 * length + 1) ** 2 - 8 * offset)) // 2
     extent = max(1, min(root + 1, max_extent))
-    while _placements(length, extent - 1) > offset:
+    while _count_placements(length, extent - 1) > offset:
         extent -= 1
-    while extent < max_extent and _placements(length, extent) <= offset:
+    while extent < max_extent and _count_placements(length, extent) <= offset:
         extent += 1
     return extent
 
 
-def area_text(area: Area) -> str:
+def format_area(area: Area) -> str:
     """Describe an area of a picture's cells, such as "rows 2-3, columns 4-6"."""
     return f"{run_text('row', area.top, area.height)}, {run_text('column', area.left, area.width)}"
 
 
-def span_text(area: Area) -> str:
+def format_span(area: Area) -> str:
     """Describe an area of a text's items, such as "item 3" or "items 3-5"."""
     return run_text("item", area.left, area.width)
 

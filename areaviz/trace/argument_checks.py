@@ -23,7 +23,7 @@ _Result = TypeVar("_Result")
 _COUNTS, _SHARES = {"k": 0, "min_size": 1}, ("mass", "max_overlap")
 
 
-def checked_question(ask: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+def check_arguments(ask: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
     """Return a function that checks its arguments before it calls `ask`.
 
     Args:
@@ -38,13 +38,13 @@ def checked_question(ask: Callable[_Given, _Result]) -> Callable[_Given, _Result
 
     @wraps(ask)
     def asked(*given: _Given.args, **named: _Given.kwargs) -> _Result:
-        _check(signature.bind(*given, **named).arguments)
+        _check_values(signature.bind(*given, **named).arguments)
         return ask(*given, **named)
 
     return asked
 
 
-def _check(arguments: dict[str, Any]) -> None:
+def _check_values(arguments: dict[str, Any]) -> None:
     attention = arguments["attention"]
     if not isinstance(attention, AttentionMap):
         raise InputError(
@@ -102,7 +102,7 @@ def check_trace(trace: object) -> None:
         )
 
 
-def path_of(given: object) -> Path:
+def expand_path(given: object) -> Path:
     """Return a path with "~" expanded to the home folder.
 
     Raises:
@@ -127,13 +127,13 @@ def path_of(given: object) -> Path:
     return path
 
 
-def file_of(given: object) -> Path:
+def find_file(given: object) -> Path:
     """Return the path of a file that exists, with "~" expanded to the home folder.
 
     Raises:
         InputError: The argument is not a valid path, or there is no file at it that can be read.
     """
-    path = path_of(given)
+    path = expand_path(given)
     if path.is_dir():
         raise InputError(f'"{path}" is a folder. Give the files in it.')
     if not path.is_file():

@@ -13,11 +13,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.areas import Area, AreaGrid, FloatArray, area_text
+from areaviz.trace.areas import Area, AreaGrid, FloatArray, format_area
 from areaviz.trace.check import validate
-from areaviz.trace.derived_areas import sums_map
+from areaviz.trace.derived_areas import make_sums_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.given_arrays import array_of
+from areaviz.trace.given_arrays import convert_to_array
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.limits import (
     AREA_SIZES,
@@ -28,9 +28,9 @@ from areaviz.trace.limits import (
     describe_value,
 )
 from areaviz.trace.picture import MAX_SIDE, Picture, check_pixels
-from areaviz.trace.query import predicted_bytes
+from areaviz.trace.query import predict_bytes
 from areaviz.trace.record import TOLERANCE, AttentionMap, Field, Output, Trace
-from areaviz.trace.request import Request, check_options, model_name
+from areaviz.trace.request import Request, check_options, make_model_name
 
 MAX_ITEMS, MAX_LABEL = 4096, 100
 # Default maximum size of the areas over which weights are summed: items in a span, or rows and
@@ -40,7 +40,7 @@ SITE = "attention"
 # Rows in half precision are rounded, so their sums may be further from 1.
 _HALF_TOLERANCE = 1e-2
 _NOTHING = "output"
-# The output of a trace that holds only attention. Its field is `empty_output()`.
+# The output of a trace that holds only attention. Its field is `make_empty_output()`.
 NO_OUTPUT = Output(_NOTHING, np.zeros(0, dtype=np.float32), ())
 
 
@@ -77,14 +77,14 @@ def from_arrays(
             below 0 or not finite, or rows sum to neither 1 nor 0.
     """
     check_range("area_size", area_size, AREA_SIZES)
-    given = array_of(weights)
+    given = convert_to_array(weights)
     check_shape(given.shape, given.dtype, shape)
-    frame = frame_of(given.shape, memory, queries, shape, picture, name)
-    if _size(given.shape) > MAX_MAP_BYTES:
-        check_layer_bytes(_layer_size(given.shape, shape, area_size))
-        return frame.trace(by_layer(given), area_size)
-    check_map_bytes(_layer_size(given.shape, shape, area_size))
-    rows_RN = checked_rows(given.reshape(-1, given.shape[-1]), 0, given.shape)
+    frame = make_frame(given.shape, memory, queries, shape, picture, name)
+    if _count_bytes(given.shape) > MAX_MAP_BYTES:
+        check_layer_bytes(_count_layer_bytes(given.shape, shape, area_size))
+        return frame.trace(read_by_layer(given), area_size)
+    check_map_bytes(_count_layer_bytes(given.shape, shape, area_size))
+    rows_RN = check_rows(given.reshape(-1, given.shape[-1]), 0, given.shape)
     return frame.trace(rows_RN.reshape(given.shape), area_size)
 
 
@@ -109,15 +109,15 @@ class Frame:
         )
         maps = {SITE: attention}
         if area_size > 1 and self.grid.items > 1:
-            sums = sums_map(attention, (area_size, area_size))
+            sums = make_sums_map(attention, (area_size, area_size))
             maps[sums.site] = sums
-        fields = {item.name: item for item in (*self.fields, empty_output())}
+        fields = {item.name: item for item in (*self.fields, make_empty_output())}
         trace = Trace(self.request, fields, NO_OUTPUT, maps)
         validate(trace)
         return trace
 
 
-def frame_of(
+def make_frame(
     shape_LHQN: Sequence[int],
     memory: Sequence[str] | None,
     queries: Sequence[str] | None,
@@ -130,19 +130,19 @@ def frame_of(
     Args and errors are those of `from_arrays`.
     """
     *_, query_count, items = shape_LHQN
-    request = Request(model_name(name), "", picture=_picture(picture, shape))
+    request = Request(make_model_name(name), "", picture=_make_picture(picture, shape))
     check_options(request)
     within = queries is None and query_count == items
     if request.picture and shape:
-        fields = [cell_field(request.picture, shape)]
+        fields = [make_cell_field(request.picture, shape)]
     else:
-        fields = [labelled_field("text" if within else "memory", memory, items, "memory")]
+        fields = [make_labelled_field("text" if within else "memory", memory, items, "memory")]
     if not within:
-        fields.append(labelled_field("query", queries, query_count, "queries"))
+        fields.append(make_labelled_field("query", queries, query_count, "queries"))
     return Frame(request, tuple(fields), AreaGrid.clamped(shape or (1, items), (1, 1)))
 
 
-def by_layer(given_LHQN: npt.NDArray[Any]) -> FloatArray:
+def read_by_layer(given_LHQN: npt.NDArray[Any]) -> FloatArray:
     """Return a stand-in for weights that stay where they are.
 
     Rows are checked when they are read. The latest layer is cached, because views read a layer
@@ -155,7 +155,7 @@ def by_layer(given_LHQN: npt.NDArray[Any]) -> FloatArray:
         # Check one head at a time. Checking the whole layer would need as much memory again.
         for head in range(heads):
             row = (layer * heads + head) * queries
-            found_HQN[head] = checked_rows(given_LHQN[layer, head], row, given_LHQN.shape)
+            found_HQN[head] = check_rows(given_LHQN[layer, head], row, given_LHQN.shape)
         return found_HQN
 
     return cast(FloatArray, LayeredWeights((layers, heads, queries, items), read, most=1))
@@ -163,19 +163,21 @@ def by_layer(given_LHQN: npt.NDArray[Any]) -> FloatArray:
 
 def check_bytes(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int) -> None:
     """Refuse weights, or a layer of their sums over areas, that would take more than 256 MiB."""
-    check_map_bytes(max(_size(shape_LHQN), _layer_size(shape_LHQN, shape, area_size)))
+    check_map_bytes(max(_count_bytes(shape_LHQN), _count_layer_bytes(shape_LHQN, shape, area_size)))
 
 
-def _size(shape_LHQN: Sequence[int]) -> int:
+def _count_bytes(shape_LHQN: Sequence[int]) -> int:
     """Return the size in bytes of weights in single precision."""
     return 4 * prod(shape_LHQN)
 
 
-def _layer_size(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int) -> int:
+def _count_layer_bytes(
+    shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int
+) -> int:
     """Return the size in bytes of one layer of their sums over areas."""
     _, heads, query_count, items = shape_LHQN
     grid = AreaGrid.clamped(shape or (1, items), (area_size, area_size))
-    return predicted_bytes(1, heads, query_count, grid)
+    return predict_bytes(1, heads, query_count, grid)
 
 
 def check_shape(
@@ -218,7 +220,7 @@ def check_shape(
         )
 
 
-def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[int]) -> FloatArray:
+def check_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[int]) -> FloatArray:
     """Check rows of weights, and return them as float32 rows that sum to 1, or to 0 if masked.
 
     Args:
@@ -235,10 +237,10 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     sums_R = weights_RN.sum(-1, dtype=np.float64)
     endless_R = ~np.isfinite(sums_R)
     if endless_R.any():
-        place = _place(endless_R, first, shape_LHQN)
+        place = _describe_place(endless_R, first, shape_LHQN)
         raise InputError(f"The weights at {place} are not all finite. Remove NaN.")
     if weights_RN.min() < 0:
-        place = _place((weights_RN < 0).any(-1), first, shape_LHQN)
+        place = _describe_place((weights_RN < 0).any(-1), first, shape_LHQN)
         raise InputError(
             f"The weights at {place} are negative. Pass attention weights after the softmax,"
             " not scores."
@@ -247,7 +249,7 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     off_R = np.minimum(np.abs(sums_R - 1), sums_R) > tolerance
     if off_R.any():
         raise InputError(
-            f"The weights at {_place(off_R, first, shape_LHQN)} sum to"
+            f"The weights at {_describe_place(off_R, first, shape_LHQN)} sum to"
             f" {sums_R[off_R][0]:,.4g} but must sum to 1 over the memory, or to 0 where"
             " everything is masked. Apply the softmax, or divide each row by its sum."
         )
@@ -255,18 +257,18 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     return weights_RN
 
 
-def cell_field(picture: Picture, shape: tuple[int, int]) -> Field:
+def make_cell_field(picture: Picture, shape: tuple[int, int]) -> Field:
     """Return the field "picture" of the cells of a grid (rows, columns), row by row."""
     rows, columns = shape
     tops = np.linspace(0, picture.height, rows + 1).round().astype(np.int64)
     lefts = np.linspace(0, picture.width, columns + 1).round().astype(np.int64)
     row, column = np.divmod(np.arange(rows * columns), columns)
     anchors = np.stack([lefts[column], tops[row], lefts[column + 1], tops[row + 1]], 1)
-    labels = tuple(area_text(Area(r, c, 1, 1)) for r in range(rows) for c in range(columns))
+    labels = tuple(format_area(Area(r, c, 1, 1)) for r in range(rows) for c in range(columns))
     return Field("picture", "picture", "", labels, anchors)
 
 
-def text_of(name: str, labels: Sequence[str]) -> Field:
+def make_text_field(name: str, labels: Sequence[str]) -> Field:
     """Return a text field whose items are these labels, joined by spaces."""
     anchors = np.empty((len(labels), 2), np.int64)
     end = -1
@@ -277,12 +279,12 @@ def text_of(name: str, labels: Sequence[str]) -> Field:
     return Field(name, "text", " ".join(labels), tuple(labels), anchors)
 
 
-def empty_output() -> Field:
+def make_empty_output() -> Field:
     """Return the empty output field of a trace whose output is unknown."""
-    return text_of(_NOTHING, ())
+    return make_text_field(_NOTHING, ())
 
 
-def labelled_field(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
+def make_labelled_field(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
     """Return a text field of `items` items with these labels, or with their numbers.
 
     Raises:
@@ -290,7 +292,7 @@ def labelled_field(name: str, labels: Sequence[str] | None, items: int, what: st
             names the labels by `what`.
     """
     if labels is None:
-        return text_of(name, [str(item) for item in range(1, items + 1)])
+        return make_text_field(name, [str(item) for item in range(1, items + 1)])
     if not isinstance(labels, Iterable):
         raise InputError(
             f"The labels of {what} must be a list of texts but are {describe_value(labels)}. Give"
@@ -308,10 +310,10 @@ def labelled_field(name: str, labels: Sequence[str] | None, items: int, what: st
             f"A label of {what} has {longest:,} characters, but the limit is {MAX_LABEL}. Shorten"
             " it."
         )
-    return text_of(name, texts)
+    return make_text_field(name, texts)
 
 
-def _picture(
+def _make_picture(
     picture: Picture | npt.NDArray[np.uint8] | None, shape: tuple[int, int] | None
 ) -> Picture | None:
     """Return the picture behind the cells, a grey one by default, or None without a shape."""
@@ -329,7 +331,7 @@ def _picture(
     return picture
 
 
-def _place(found_R: npt.ArrayLike, first: int, shape_LHQN: Sequence[int]) -> str:
+def _describe_place(found_R: npt.ArrayLike, first: int, shape_LHQN: Sequence[int]) -> str:
     """Describe the position of the first row found, counted from 1."""
     row = first + int(np.argmax(found_R))
     layer, head, query = (int(index) + 1 for index in np.unravel_index(row, tuple(shape_LHQN[:3])))

@@ -27,9 +27,9 @@ from areaviz.trace.arrays import (
     MAX_LABEL,
     SITE,
     check_bytes,
+    check_rows,
     check_shape,
-    checked_rows,
-    frame_of,
+    make_frame,
 )
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.limits import AREA_SIZES, check_range, shorten
@@ -61,7 +61,7 @@ def holds_trace(file: BinaryIO, room: SizeLimits = UPLOADED) -> bool:
     Raises:
         InputError: The file is not an archive.
     """
-    with _named_errors():
+    with _name_file_in_errors():
         archive.check_archive(file, _REFUSAL, room.file)
         with zipfile.ZipFile(file) as opened:
             return codec.DOCUMENT in opened.namelist()
@@ -92,8 +92,8 @@ def open_npz(
     if holds_trace(file, room):
         return open_trace(file, room, reserve)
     check_range("area_size", area_size, AREA_SIZES)
-    with _named_errors(), zipfile.ZipFile(file) as opened:
-        return _of_arrays(opened, area_size, name, room, reserve)
+    with _name_file_in_errors(), zipfile.ZipFile(file) as opened:
+        return _read_arrays(opened, area_size, name, room, reserve)
 
 
 def from_npz(content: bytes, area_size: int = AREA_SIZE, name: str = NAME) -> Trace:
@@ -101,7 +101,7 @@ def from_npz(content: bytes, area_size: int = AREA_SIZE, name: str = NAME) -> Tr
     return open_npz(io.BytesIO(content), area_size, name)
 
 
-def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
+def make_example_arrays() -> dict[str, npt.NDArray[np.generic]]:
     """Return example labels and weights [2, 4, 9, 10]. Each head attends near the right word."""
     distance_QN = np.abs(np.arange(len(MEMORY)) - np.array(_MEANT)[:, None])
     spread_LH = np.outer(_LAYERS, _SPREADS)
@@ -115,15 +115,15 @@ def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
     }
 
 
-def example_file() -> bytes:
-    """Return `example_arrays` as the bytes of an npz file."""
+def make_example_file() -> bytes:
+    """Return `make_example_arrays` as the bytes of an npz file."""
     file = io.BytesIO()
-    np.savez_compressed(file, **example_arrays())  # type: ignore[arg-type]
+    np.savez_compressed(file, **make_example_arrays())  # type: ignore[arg-type]
     return file.getvalue()
 
 
 @contextmanager
-def _named_errors() -> Iterator[None]:
+def _name_file_in_errors() -> Iterator[None]:
     """Raise errors of the parsers as an InputError that says the file is damaged."""
     try:
         yield
@@ -133,37 +133,37 @@ def _named_errors() -> Iterator[None]:
         raise InputError(_DAMAGED) from error
 
 
-def _of_arrays(
+def _read_arrays(
     opened: zipfile.ZipFile, area_size: int, name: str, room: SizeLimits, reserve: Reserve
 ) -> Trace:
-    entries = _entries(opened)
+    entries = _list_entries(opened)
     headers = {one: archive.read_header(opened, entry) for one, entry in entries.items()}
     shape = None
     if "shape" in entries:
         _check_pair(headers["shape"])
         rows, columns = archive.read_array(opened, entries["shape"], headers["shape"]).tolist()
         shape = (int(rows), int(columns))
-    _check(headers, shape, area_size, room)
+    _check_headers(headers, shape, area_size, room)
     for one, entry in entries.items():
         archive.check_filled(entry, headers[one])
     small: dict[str, Any] = {}
     for one in entries.keys() & {"memory", "queries", "picture"}:
         small[one] = archive.read_array(opened, entries[one], headers[one])
-    memory, queries = _labels(small.get("memory")), _labels(small.get("queries"))
+    memory, queries = _convert_labels(small.get("memory")), _convert_labels(small.get("queries"))
     weights = headers["weights"]
-    frame = frame_of(weights.shape, memory, queries, shape, small.get("picture"), name)
+    frame = make_frame(weights.shape, memory, queries, shape, small.get("picture"), name)
     layers, heads, query_count, items = weights.shape
     place = WeightsFile(4 * prod(weights.shape), reserve).map((layers, heads, query_count, items))
     first = 0
-    for given_RN in _blocks(opened, entries["weights"], weights, room):
-        place.add(checked_rows(given_RN, first, weights.shape))
+    for given_RN in _iterate_blocks(opened, entries["weights"], weights, room):
+        place.add(check_rows(given_RN, first, weights.shape))
         first += len(given_RN)
     trace = frame.trace(place.weights(), area_size)
     room.check_trace(trace)
     return trace
 
 
-def _blocks(
+def _iterate_blocks(
     opened: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: SizeLimits
 ) -> Iterator[npt.NDArray[Any]]:
     """Yield the rows of the weights in order, several at a time."""
@@ -180,7 +180,7 @@ def _blocks(
     yield archive.read_array(opened, entry, header).reshape(-1, header.shape[-1])
 
 
-def _entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
+def _list_entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     """Return the entries that are read. If a file has only one array, its name does not matter."""
     found = {entry.filename.removesuffix(".npy"): entry for entry in opened.infolist()}
     if "weights" not in found and len(found) == 1:
@@ -194,7 +194,7 @@ def _entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     return {name: found[name] for name in NAMES if name in found}
 
 
-def _check(
+def _check_headers(
     headers: Mapping[str, Header], shape: tuple[int, int] | None, area_size: int, room: SizeLimits
 ) -> None:
     weights = headers["weights"]
@@ -230,5 +230,5 @@ def _check_pair(header: Header) -> None:
         )
 
 
-def _labels(texts: npt.NDArray[Any] | None) -> list[str] | None:
+def _convert_labels(texts: npt.NDArray[Any] | None) -> list[str] | None:
     return None if texts is None else [str(text) for text in texts.tolist()]

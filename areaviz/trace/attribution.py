@@ -35,7 +35,9 @@ TOP = 3
 FloatQ = npt.NDArray[np.float64]
 
 
-def gradient_map(attention: AttentionMap, products_QN: FloatArray, query: str = "") -> AttentionMap:
+def make_gradient_map(
+    attention: AttentionMap, products_QN: FloatArray, query: str = ""
+) -> AttentionMap:
     """Return gradient times input as a one-layer map that goes with a map of attention.
 
     The weight of an item is the magnitude of its product as a share of the sum of all magnitudes:
@@ -62,7 +64,7 @@ def gradient_map(attention: AttentionMap, products_QN: FloatArray, query: str = 
     )
 
 
-def gradient_maps(
+def make_gradient_maps(
     maps: Mapping[str, AttentionMap], output: str, products: Mapping[str, FloatArray]
 ) -> list[AttentionMap]:
     """Return gradient times input for the attention maps of a run.
@@ -70,7 +72,8 @@ def gradient_maps(
     Args:
         maps: Attention maps of the run, by site.
         output: Field whose items are explained.
-        products: Products by field, see `gradient_map`. Fields that are the memory of no map are
+        products: Products by field, see `make_gradient_map`. Fields that are the memory of no map
+        are
             left out.
     """
     found = []
@@ -84,13 +87,13 @@ def gradient_maps(
         attend = [one for one in sites if one.query == output]
         attend += [one for one in sites if one.weights.shape[2] == len(products_QN)]
         if attend:
-            found.append(gradient_map(attend[0], products_QN))
+            found.append(make_gradient_map(attend[0], products_QN))
         else:
-            found.append(gradient_map(sites[0], products_QN, output))
+            found.append(make_gradient_map(sites[0], products_QN, output))
     return found
 
 
-def attributed_site(site: str) -> tuple[str, str]:
+def split_attributed_site(site: str) -> tuple[str, str]:
     """Split a site into its base and its attribution suffix, such as ("encoder self", " rollout").
 
     The suffix is "" if the site is not an attribution.
@@ -99,7 +102,7 @@ def attributed_site(site: str) -> tuple[str, str]:
     return site.removesuffix(ending), ending
 
 
-def attributions_of_layer(
+def find_attributions_of_layer(
     maps: Mapping[str, AttentionMap], site: str, layer: int
 ) -> dict[str, tuple[AttentionMap, int]]:
     """Return the attributions that go with a layer of a site, each with the layer to compare.
@@ -141,7 +144,7 @@ def compare_attribution(
     """Compare a head (None: the mean head) with an attribution, by normalised coverage."""
     ours_QN = item_shares(attention, layer, head)
     theirs_QN = item_shares(other, other_layer, None)
-    rows = [_agreement(*row, top) for row in zip(ours_QN, theirs_QN, strict=True)]
+    rows = [_measure_agreement(*row, top) for row in zip(ours_QN, theirs_QN, strict=True)]
     return Agreement(*np.array(rows, np.float64).reshape(-1, 3).T)
 
 
@@ -159,7 +162,7 @@ def compare_attributions(
         and the share expected by chance. See `Agreement`.
     """
     means, chosen = {}, list(queries)
-    for ending, (other, other_layer) in attributions_of_layer(maps, site, layer).items():
+    for ending, (other, other_layer) in find_attributions_of_layer(maps, site, layer).items():
         found = compare_attribution(maps[site], layer, head, other, other_layer)
         parts = found.correlation, found.common, found.chance
         correlation, common, chance = (mean_of(part[chosen]) for part in parts)
@@ -173,7 +176,9 @@ def mean_of(values_Q: FloatQ) -> float:
     return float(known.mean()) if len(known) else np.nan
 
 
-def _agreement(ours_N: FloatArray, theirs_N: FloatArray, top: int) -> tuple[float, float, float]:
+def _measure_agreement(
+    ours_N: FloatArray, theirs_N: FloatArray, top: int
+) -> tuple[float, float, float]:
     """Return correlation, share in common and chance for one query."""
     seen_N = (ours_N > 0) | (theirs_N > 0)
     ours, theirs = ours_N[seen_N], theirs_N[seen_N]
@@ -181,10 +186,10 @@ def _agreement(ours_N: FloatArray, theirs_N: FloatArray, top: int) -> tuple[floa
     if len(ours) > top:
         first, second = (set(np.argsort(-one, kind="stable")[:top]) for one in (ours, theirs))
         common, chance = len(first & second) / top, top / len(ours)
-    return _correlation(_ranks(ours), _ranks(theirs)), common, chance
+    return _compute_correlation(_compute_ranks(ours), _compute_ranks(theirs)), common, chance
 
 
-def _ranks(values_N: FloatArray) -> FloatQ:
+def _compute_ranks(values_N: FloatArray) -> FloatQ:
     """Return ranks from 0. Equal values share their mean rank."""
     _, place_N, counts = np.unique(values_N, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
@@ -192,7 +197,7 @@ def _ranks(values_N: FloatArray) -> FloatQ:
     return middle
 
 
-def _correlation(one_N: FloatQ, other_N: FloatQ) -> float:
+def _compute_correlation(one_N: FloatQ, other_N: FloatQ) -> float:
     """Return Pearson's correlation of two rows of ranks, or NaN if it is undefined."""
     if len(one_N) < 3:
         return np.nan

@@ -48,7 +48,7 @@ class BestAlignment:
     @property
     def sentence(self) -> str:
         """A sentence for users that says what the map is and on how many examples it was chosen."""
-        found, were = f"{names_of(self.heads)}.", "It was"
+        found, were = f"{describe_heads(self.heads)}.", "It was"
         if len(self.heads) > 1:
             of = "these heads" if len({place[:2] for place in self.heads}) > 1 else "both rows"
             found, were = f"{found} This map is the mean of {of}.", "They were"
@@ -67,7 +67,7 @@ class BestAlignment:
         }
 
 
-def best_of(entry: Any) -> BestAlignment:
+def read_best_alignment(entry: Any) -> BestAlignment:
     """Return the best alignment of a card's entry.
 
     Raises:
@@ -96,7 +96,7 @@ def best_of(entry: Any) -> BestAlignment:
     )
 
 
-def names_of(heads: Sequence[Choice]) -> str:
+def describe_heads(heads: Sequence[Choice]) -> str:
     """Return heads in words, counted from 1: “Heads 1.2 (at the next step) and 4.1”."""
     steps: dict[str, set[int]] = {}
     for layer, head, step in heads:
@@ -108,7 +108,7 @@ def names_of(heads: Sequence[Choice]) -> str:
     return f"Heads {', '.join(names[:-1])} and {names[-1]}"
 
 
-def at_step(rows_QX: FloatArray, step: int) -> FloatArray:
+def shift_by_step(rows_QX: FloatArray, step: int) -> FloatArray:
     """Return each row moved up by `step` rows. The last rows repeat the final row."""
     if not step:
         return rows_QX
@@ -117,26 +117,26 @@ def at_step(rows_QX: FloatArray, step: int) -> FloatArray:
     return moved
 
 
-def mean_weights(attention: AttentionMap, heads: Sequence[Choice]) -> FloatArray:
+def average_weights(attention: AttentionMap, heads: Sequence[Choice]) -> FloatArray:
     """Return the mean of the weights of heads, each at its step: float32 [Q, A]."""
-    rows = [at_step(attention.weights[layer, head], step) for layer, head, step in heads]
+    rows = [shift_by_step(attention.weights[layer, head], step) for layer, head, step in heads]
     mean_QA: FloatArray = np.mean(rows, axis=0, dtype=np.float32)
     return mean_QA
 
 
-def best_map(attention: AttentionMap, best: BestAlignment) -> AttentionMap:
+def make_best_map(attention: AttentionMap, best: BestAlignment) -> AttentionMap:
     """Return the best alignment of a site as a map of one layer with one head."""
     return replace(
         attention,
         site=attention.site + BEST,
-        weights=mean_weights(attention, best.heads)[None, None],
+        weights=average_weights(attention, best.heads)[None, None],
         chosen=None,
         strength=None,
         derived=best.sentence,
     )
 
 
-def with_best(trace: Trace, bests: Mapping[str, BestAlignment]) -> Trace:
+def add_best(trace: Trace, bests: Mapping[str, BestAlignment]) -> Trace:
     """Return a trace with the best alignments that `bests` gives for its sites.
 
     A best alignment that the trace already has is computed again, because its heads may be
@@ -150,17 +150,17 @@ def with_best(trace: Trace, bests: Mapping[str, BestAlignment]) -> Trace:
             continue
         layers, heads = attention.weights.shape[:2]
         if all(layer < layers and head < heads for layer, head, _ in best.heads):
-            maps[site + BEST] = best_map(attention, best)
+            maps[site + BEST] = make_best_map(attention, best)
     return replace(trace, maps=maps) if bests else trace
 
 
-def without_best(trace: Trace) -> Trace:
+def remove_best(trace: Trace) -> Trace:
     """Return a trace without best alignments, which its other maps and a card determine."""
     maps = {site: one for site, one in trace.maps.items() if not site.endswith(BEST)}
     return replace(trace, maps=maps)
 
 
-def best_site(site: str) -> tuple[str, str]:
+def split_best_site(site: str) -> tuple[str, str]:
     """Split a site into its base and `BEST`. The second part is "" for other sites."""
     ending = BEST if site.endswith(BEST) else ""
     return site.removesuffix(ending), ending

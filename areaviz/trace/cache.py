@@ -23,18 +23,18 @@ from areaviz.trace.arrays import (
     AREA_SIZE,
     NO_OUTPUT,
     check_bytes,
+    check_rows,
     check_shape,
-    checked_rows,
-    empty_output,
-    labelled_field,
+    make_empty_output,
+    make_labelled_field,
 )
 from areaviz.trace.check import validate
-from areaviz.trace.derived_areas import areas_map, sums_map
+from areaviz.trace.derived_areas import make_areas_map, make_sums_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.given_arrays import array_of
+from areaviz.trace.given_arrays import convert_to_array
 from areaviz.trace.limits import AREA_SIZES, check_range, shorten
 from areaviz.trace.record import AttentionMap, Field, Trace
-from areaviz.trace.request import Request, check_options, model_name
+from areaviz.trace.request import Request, check_options, make_model_name
 
 PATTERN, SCORES = "hook_pattern", "hook_attn_scores"
 CROSS, DECODER, ENCODER, ONE = "encoder-decoder", "decoder self", "encoder self", "attention"
@@ -71,7 +71,7 @@ class Stack:
         return np.stack(found)
 
     def _layer(self, number: int, example: int) -> npt.NDArray[Any]:
-        layer = array_of(self.layers[number])
+        layer = convert_to_array(self.layers[number])
         if layer.ndim not in (3, 4):
             raise InputError(
                 f'Layer {number} of "{shorten(self.name)}" has {layer.ndim} axes but must be'
@@ -122,22 +122,22 @@ def from_cache(
             site, or the arrays are invalid as for `from_arrays`.
     """
     check_range("area_size", area_size, AREA_SIZES)
-    request = Request(model_name(name), "")
+    request = Request(make_model_name(name), "")
     check_options(request)
-    kept = {str(key): value for key, value in _items(cache)}
+    kept = {str(key): value for key, value in _list_items(cache)}
     fields: dict[str, Field] = {}
     maps: dict[str, AttentionMap] = {}
     for stack in group_layers(kept, keys):
         given_LHQN = stack.weights(example)
-        attention = _map(stack.site, given_LHQN, (source, target), fields)
+        attention = _make_map(stack.site, given_LHQN, (source, target), fields)
         maps[attention.site] = attention
         if area_size > 1 and attention.grid.items > 1:
-            logs_LHQN = _logs(stack.name, kept, attention.weights, example)
-            derived = [sums_map(attention, (1, area_size))]
+            logs_LHQN = _read_logs(stack.name, kept, attention.weights, example)
+            derived = [make_sums_map(attention, (1, area_size))]
             if logs_LHQN is not None:
-                derived.insert(0, areas_map(attention, logs_LHQN, (1, area_size)))
+                derived.insert(0, make_areas_map(attention, logs_LHQN, (1, area_size)))
             maps |= {one.site: one for one in derived}
-    fields[empty_output().name] = empty_output()
+    fields[make_empty_output().name] = make_empty_output()
     trace = Trace(request, fields, NO_OUTPUT, maps)
     validate(trace)
     return trace
@@ -172,7 +172,7 @@ def group_layers(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
     return sorted(found, key=lambda stack: order.index(stack.site))
 
 
-def _items(cache: Any) -> list[tuple[Any, Any]]:
+def _list_items(cache: Any) -> list[tuple[Any, Any]]:
     if isinstance(cache, list | tuple):
         return list(enumerate(cache))
     try:
@@ -183,7 +183,7 @@ def _items(cache: Any) -> list[tuple[Any, Any]]:
         ) from error
 
 
-def _map(
+def _make_map(
     site: str,
     given_LHQN: npt.NDArray[Any],
     labels: tuple[Sequence[str] | None, Sequence[str] | None],
@@ -204,14 +204,14 @@ def _map(
     query = "target" if site == CROSS else memory
     for name, count in ((memory, items), (query, queries)):
         given = target if name == "target" else source
-        fields[name] = labelled_field(name, given, count, name)
-    rows_RN = checked_rows(given_LHQN.reshape(-1, items), 0, shape)
+        fields[name] = make_labelled_field(name, given, count, name)
+    rows_RN = check_rows(given_LHQN.reshape(-1, items), 0, shape)
     weights_LHQN = rows_RN.reshape(shape)
     grid = AreaGrid(1, items, 1, 1)
     return AttentionMap(site, query, memory, grid, weights_LHQN, "rows sum to 1 over items")
 
 
-def _logs(
+def _read_logs(
     pattern: str, kept: Mapping[str, Any], weights_LHQN: FloatArray, example: int
 ) -> FloatArray | None:
     """Return the logarithms of the weights from the cached scores, as float16.

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpack_entry
-from areaviz.trace.argument_checks import check_trace, path_of
+from areaviz.trace.argument_checks import check_trace, expand_path
 from areaviz.trace.check import check_rows, validate
 from areaviz.trace.derived_areas import LazyAreaWeights
 from areaviz.trace.document import Fetch, check_version, from_document, to_arrays, to_document
@@ -56,9 +56,9 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
     check_size(len(document) + array_bytes, MAX_BYTES, "The trace")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        _add(archive, DOCUMENT, [document])
+        _add_entry(archive, DOCUMENT, [document])
         for name, array in arrays.items():
-            _add(archive, f"{name}.npy", _npy_parts(array, _is_halved(name, half)))
+            _add_entry(archive, f"{name}.npy", _iterate_npy_parts(array, _is_halved(name, half)))
     return buffer.getvalue()
 
 
@@ -66,7 +66,9 @@ def layer_to_bytes(weights_HQA: FloatArray) -> bytes:
     """Return one layer of one site as an uncompressed npz archive with the array "weights"."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        _add(archive, LAYER, _npy_parts(np.ascontiguousarray(weights_HQA, np.float32)))
+        _add_entry(
+            archive, LAYER, _iterate_npy_parts(np.ascontiguousarray(weights_HQA, np.float32))
+        )
     return buffer.getvalue()
 
 
@@ -83,7 +85,7 @@ def layer_from_bytes(content: bytes, shape: tuple[int, ...]) -> FloatArray:
         with zipfile.ZipFile(file) as archive:
             entry = archive.getinfo(LAYER)
             check_size(entry.file_size, MAX_BYTES, "The layer")
-            weights_HQA = array_of(unpack_entry(archive, entry))
+            weights_HQA = read_array(unpack_entry(archive, entry))
         if weights_HQA.dtype != np.float32 or weights_HQA.shape != shape:
             raise ValueError(f"weights of shape {weights_HQA.shape} where {shape} was asked for")
         check_rows(weights_HQA, "A layer")
@@ -106,7 +108,7 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
     """
     check_trace(trace)
     if not hasattr(target, "write"):
-        write_whole(path_of(target), to_bytes(trace, half))
+        write_whole(expand_path(target), to_bytes(trace, half))
         return
     content = to_bytes(trace, half)
     try:
@@ -148,12 +150,12 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
     """
     with refuse_damage():
         if not hasattr(source, "read"):
-            with path_of(source).open("rb") as file:
+            with expand_path(source).open("rb") as file:
                 return _read(file, fetch)
         return _read(cast("BinaryIO", source), fetch)
 
 
-def version_of(file: BinaryIO) -> int:
+def read_version(file: BinaryIO) -> int:
     """Return the format version of an open, seekable file. Errors are those of `load`."""
     with refuse_damage():
         check_archive(file)
@@ -197,8 +199,8 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
         arrays = {}
         for name, entry in entries.items():
             if name.endswith(".npy"):
-                arrays[name.removesuffix(".npy")] = array_of(unpack_entry(archive, entry))
-        sizes = [_full_size(name, array) for name, array in arrays.items()]
+                arrays[name.removesuffix(".npy")] = read_array(unpack_entry(archive, entry))
+        sizes = [_count_full_bytes(name, array) for name, array in arrays.items()]
         check_size(sum(sizes), MAX_BYTES, "The trace")
     trace = from_document(document, arrays, fetch)
     made = 0
@@ -224,7 +226,7 @@ def document_entry(entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
     return entries[DOCUMENT]
 
 
-def array_of(entry: bytes) -> npt.NDArray[Any]:
+def read_array(entry: bytes) -> npt.NDArray[Any]:
     """Return the array of an npy entry, read-only.
 
     Raises:
@@ -247,7 +249,7 @@ def check_type(dtype: np.dtype[Any], by_columns: bool) -> None:
         raise ValueError(f"an array has the type {dtype}, which traces do not use")
 
 
-def _full_size(name: str, array: npt.NDArray[Any]) -> int:
+def _count_full_bytes(name: str, array: npt.NDArray[Any]) -> int:
     """Return the size in bytes of an array in a trace, where weights have single precision."""
     return array.nbytes * (2 if is_weights(name) and array.dtype == np.float16 else 1)
 
@@ -267,7 +269,7 @@ def is_logs(name: str) -> bool:
     return name.startswith("map.") and name.endswith(".logs")
 
 
-def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
+def _iterate_npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
     """Yield the bytes of an npy file.
 
     Weights are read one layer at a time, because they may be stored elsewhere.
@@ -287,10 +289,10 @@ def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | 
 
 def add_array(archive: zipfile.ZipFile, name: str, array: npt.NDArray[Any]) -> None:
     """Add an array to an archive, in the format of NumPy."""
-    _add(archive, f"{name}.npy", _npy_parts(array))
+    _add_entry(archive, f"{name}.npy", _iterate_npy_parts(array))
 
 
-def _add(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes | memoryview]) -> None:
+def _add_entry(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes | memoryview]) -> None:
     """Add an entry. Its date is always 1980, so that equal traces give equal files."""
     with archive.open(name, "w") as entry:
         for part in parts:

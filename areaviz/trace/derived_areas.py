@@ -21,7 +21,7 @@ from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.check import check_logs
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.record import AttentionMap
-from areaviz.trace.weights import area_sums, divide_by_sums, in_chunks
+from areaviz.trace.weights import apply_in_chunks, area_sums, divide_by_sums
 
 # Suffixes of the sites of derived maps. The first has the area distribution of a head's queries and
 # keys, the second the sums of its weights.
@@ -58,8 +58,8 @@ class LazyAreaWeights(LayeredWeights):
         on_disk = isinstance(items, LayeredWeights) and not items.cached_bytes
         super().__init__(
             shape,
-            partial(_layer, items, grid, make),
-            partial(_some_heads, items, grid, make) if on_disk else None,
+            partial(_derive_layer, items, grid, make),
+            partial(_derive_heads, items, grid, make) if on_disk else None,
             most=max(1, KEPT_BYTES // (4 * prod(shape[1:]))),
         )
         self.made_of = items
@@ -79,7 +79,7 @@ class AreaSums(LazyAreaWeights):
     def __init__(self, attention: AttentionMap, grid: AreaGrid) -> None:
         if attention.grid != AreaGrid(grid.height, grid.width, 1, 1):
             raise ValueError(f'"{attention.site}" has no single items to be summed over {grid}')
-        super().__init__(attention.weights, grid, shared_sums)
+        super().__init__(attention.weights, grid, compute_shared_sums)
 
 
 class AreaSoftmax(LazyAreaWeights):
@@ -103,10 +103,10 @@ class AreaSoftmax(LazyAreaWeights):
         # Arrays that are stored elsewhere are checked by the code that fetches them.
         if not isinstance(logs, LayeredWeights):
             check_logs(logs, "A derived map")
-        super().__init__(logs, grid, shares_of_logs)
+        super().__init__(logs, grid, compute_shares_of_logs)
 
 
-def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap:
+def make_sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap:
     """Return a map of single items as a map of areas of up to `max_area` (rows, columns) items.
 
     The weight of an area is the sum of its items' weights, divided by the total over all areas of
@@ -125,7 +125,7 @@ def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap
     )
 
 
-def areas_map(
+def make_areas_map(
     attention: AttentionMap, logs_LHQN: FloatArray, max_area: tuple[int, int]
 ) -> AttentionMap:
     """Return the area distribution of a map of single items, from their logarithms.
@@ -138,30 +138,30 @@ def areas_map(
     return AttentionMap(site, attention.query, attention.memory, grid, weights, derived=FROM_KEYS)
 
 
-def shared_sums(weights: FloatArray, grid: AreaGrid) -> FloatArray:
+def compute_shared_sums(weights: FloatArray, grid: AreaGrid) -> FloatArray:
     """Return the items' weights summed over areas, divided by their total: [..., N] -> [..., A]."""
     sums = area_sums(weights, grid)
     divide_by_sums(sums)
     return sums
 
 
-def shares_of_logs(logs: FloatArray, grid: AreaGrid) -> FloatArray:
+def compute_shares_of_logs(logs: FloatArray, grid: AreaGrid) -> FloatArray:
     """Compute the softmax over areas of their items' mean logits: [..., N] -> float32 [..., A].
 
     Logits may be off by a constant per row. An area with an item of -inf gets 0. A row in which all
     areas get 0 is all 0.
     """
-    return in_chunks(partial(_shares_of_logs, grid=grid), logs, grid.count, np.float32)
+    return apply_in_chunks(partial(_softmax_over_areas, grid=grid), logs, grid.count, np.float32)
 
 
 def can_be_rederived(attention: AttentionMap, maps: Mapping[str, AttentionMap]) -> bool:
     """Return whether a file can omit the weights of a map because another map determines them."""
-    base = maps.get(base_site(attention.site)[0])
+    base = maps.get(split_derived_site(attention.site)[0])
     weights = attention.weights
     return base is not None and isinstance(weights, AreaSums) and weights.made_of is base.weights
 
 
-def base_site(site: str) -> tuple[str, str]:
+def split_derived_site(site: str) -> tuple[str, str]:
     """Split a site into its base and its derived suffix, such as ("encoder self", " sums").
 
     The suffix is "" if the site is not derived.
@@ -170,7 +170,7 @@ def base_site(site: str) -> tuple[str, str]:
     return site.removesuffix(ending), ending
 
 
-def _shares_of_logs(logs_RN: FloatArray, grid: AreaGrid) -> FloatArray:
+def _softmax_over_areas(logs_RN: FloatArray, grid: AreaGrid) -> FloatArray:
     shares_RA = area_sums(logs_RN.astype(np.float32), grid)
     shares_RA /= grid.sizes()
     largest_R1 = shares_RA.max(-1, keepdims=True)
@@ -181,11 +181,11 @@ def _shares_of_logs(logs_RN: FloatArray, grid: AreaGrid) -> FloatArray:
     return shares_RA
 
 
-def _layer(items: FloatArray, grid: AreaGrid, make: Make, layer: int) -> FloatArray:
+def _derive_layer(items: FloatArray, grid: AreaGrid, make: Make, layer: int) -> FloatArray:
     return make(items[layer], grid)
 
 
-def _some_heads(
+def _derive_heads(
     items: FloatArray, grid: AreaGrid, make: Make, layer: int, first: int, last: int
 ) -> FloatArray:
     return make(items[layer, first:last], grid)

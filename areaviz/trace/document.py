@@ -11,7 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived_areas import SUMS, AreaSoftmax, AreaSums, base_site, can_be_rederived
+from areaviz.trace.derived_areas import (
+    SUMS,
+    AreaSoftmax,
+    AreaSums,
+    can_be_rederived,
+    split_derived_site,
+)
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.layered_weights import LayeredWeights
@@ -49,7 +55,7 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
     for site, item in trace.maps.items():
         if site not in without and not can_be_rederived(item, trace.maps):
-            name, weights = _stored(item, arrays)
+            name, weights = _find_stored_array(item, arrays)
             arrays[name] = weights
         if item.chosen is not None:
             arrays[f"map.{site}.chosen"] = item.chosen
@@ -65,12 +71,12 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
     }
 
 
-def _stored(attention: AttentionMap, before: Arrays) -> tuple[str, FloatArray]:
+def _find_stored_array(attention: AttentionMap, before: Arrays) -> tuple[str, FloatArray]:
     """Return the name and the array that represent a map's weights, given the arrays so far."""
     site, weights = attention.site, attention.weights
-    base, ending = base_site(site)
+    base, ending = split_derived_site(site)
     if isinstance(weights, AreaSoftmax) and ending != SUMS:
-        name, logs = logs_name(base), weights.made_of
+        name, logs = name_logs(base), weights.made_of
         # A site has only one array of logarithms, so a map made from another array is stored in
         # full.
         if before.get(name, logs) is logs:
@@ -78,7 +84,7 @@ def _stored(attention: AttentionMap, before: Arrays) -> tuple[str, FloatArray]:
     return f"map.{site}.weights", weights
 
 
-def logs_name(site: str) -> str:
+def name_logs(site: str) -> str:
     """Return the name of the array with the logarithms of a site's item weights."""
     return f"map.{site}.logs"
 
@@ -91,7 +97,7 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
     """
     maps = []
     for attention in trace.maps.values():
-        entry = _named(attention, "site", "query", "memory", "normalisation", "derived")
+        entry = _list_fields(attention, "site", "query", "memory", "normalisation", "derived")
         entry["grid"] = asdict(attention.grid)
         if attention.site in without and not can_be_rederived(attention, trace.maps):
             entry["shape"] = attention.weights.shape
@@ -100,15 +106,15 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
         "format": FORMAT,
         "version": trace.version,
         "request": request_entry(trace.request),
-        "fields": [_named(f, "name", "kind", "raw", "labels") for f in trace.fields.values()],
-        "output": _named(trace.output, "field", "alternatives"),
+        "fields": [_list_fields(f, "name", "kind", "raw", "labels") for f in trace.fields.values()],
+        "output": _list_fields(trace.output, "field", "alternatives"),
         "maps": maps,
-        "gazes": [_named(gaze, "site", "query", "memory") for gaze in trace.gazes.values()],
+        "gazes": [_list_fields(gaze, "site", "query", "memory") for gaze in trace.gazes.values()],
         "details": dict(trace.details),
     }
 
 
-def _named(part: object, *names: str) -> dict[str, Any]:
+def _list_fields(part: object, *names: str) -> dict[str, Any]:
     return {name: getattr(part, name) for name in names}
 
 
@@ -137,19 +143,19 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
     check_version(document)
     request = take(document, "request", dict)
     gazes = [] if document["version"] == 1 else take(document, "gazes", list)
-    fields = [_field(entry, arrays) for entry in take(document, "fields", list)]
+    fields = [_read_field(entry, arrays) for entry in take(document, "fields", list)]
     maps: dict[str, AttentionMap] = {}
     for entry in take(document, "maps", list):
-        attention = _map(entry, arrays, fetch, maps)
+        attention = _read_map(entry, arrays, fetch, maps)
         maps[attention.site] = attention
     details = take(document, "details", dict)
     return Trace(
         request=read_request(request, arrays, document["version"]),
         fields={field.name: field for field in fields},
-        output=_output(take(document, "output", dict), arrays),
+        output=_read_output(take(document, "output", dict), arrays),
         maps=maps,
         details={name: take(details, name, str) for name in details},
-        gazes={gaze.site: gaze for gaze in (_gaze(entry, arrays) for entry in gazes)},
+        gazes={gaze.site: gaze for gaze in (_read_gaze(entry, arrays) for entry in gazes)},
     )
 
 
@@ -204,19 +210,19 @@ def _request_value(field: RequestField, entry: Mapping[str, Any], arrays: Arrays
     return take(entry, name, field.kind)
 
 
-def _gaze(entry: Mapping[str, Any], arrays: Arrays) -> Gaze:
+def _read_gaze(entry: Mapping[str, Any], arrays: Arrays) -> Gaze:
     site, query, memory = (take(entry, key, str) for key in ("site", "query", "memory"))
     return Gaze(site, query, memory, arrays[f"gaze.{site}.corners"], arrays[f"gaze.{site}.seen"])
 
 
-def _field(entry: Mapping[str, Any], arrays: Arrays) -> Field:
+def _read_field(entry: Mapping[str, Any], arrays: Arrays) -> Field:
     name, kind, raw = (take(entry, key, str) for key in ("name", "kind", "raw"))
     return Field(
         name, kind, raw, tuple(take(entry, "labels", list)), arrays[f"field.{name}.anchors"]
     )
 
 
-def _output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
+def _read_output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
     alternatives = tuple(
         tuple((str(label), float(share)) for label, share in options)
         for options in take(entry, "alternatives", list)
@@ -224,7 +230,7 @@ def _output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
     return Output(take(entry, "field", str), arrays["output.probabilities"], alternatives)
 
 
-def _map(
+def _read_map(
     entry: Mapping[str, Any],
     arrays: Arrays,
     fetch: Fetch | None,
@@ -235,16 +241,16 @@ def _map(
     grid = AreaGrid(
         *(take(sides, side, int) for side in ("height", "width", "max_height", "max_width"))
     )
-    base, ending = base_site(site)
+    base, ending = split_derived_site(site)
     if f"map.{site}.weights" in arrays:
-        weights = _full(arrays[f"map.{site}.weights"])
+        weights = _convert_to_single(arrays[f"map.{site}.weights"])
     elif "shape" not in entry and ending == SUMS:
         # The weights from logarithms stand in for an array, as fetched weights do.
         weights = cast(FloatArray, AreaSums(before[base], grid))
-    elif "shape" not in entry and logs_name(base) in arrays:
-        weights = cast(FloatArray, AreaSoftmax(arrays[logs_name(base)], grid))
+    elif "shape" not in entry and name_logs(base) in arrays:
+        weights = cast(FloatArray, AreaSoftmax(arrays[name_logs(base)], grid))
     elif fetch is not None:
-        weights = _elsewhere(site, take(entry, "shape", list), fetch)
+        weights = _make_remote_weights(site, take(entry, "shape", list), fetch)
     else:
         raise ValueError(f'the weights of "{site}" are missing')
     return AttentionMap(
@@ -261,7 +267,7 @@ def _map(
     )
 
 
-def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
+def _make_remote_weights(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
     """Return a stand-in for weights [L, H, Q, A] that are fetched when they are read."""
     layers, heads, queries, areas = (take({"shape": size}, "shape", int) for size in shape)
     sizes = layers, heads, queries, areas
@@ -270,7 +276,7 @@ def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
     return cast(FloatArray, LayeredWeights(sizes, partial(fetch, site)))
 
 
-def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _convert_to_single(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return stored weights as float32. Rows stored as float16 are divided by their sum again."""
     if weights.dtype != np.float16:
         return weights

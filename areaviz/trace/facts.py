@@ -53,28 +53,28 @@ def split_story(text: str) -> tuple[list[Span], Span]:
     return facts, question
 
 
-def facts_field(text: str) -> Field:
+def make_facts_field(text: str) -> Field:
     """Return the field of a request's facts, oldest first."""
     facts = split_story(text)[0]
     labels = tuple(text[start:end] for start, end in facts)
     return Field("facts", "facts", text, labels, np.array(facts, np.int64))
 
 
-def question_field(text: str) -> Field:
+def make_question_field(text: str) -> Field:
     """Return the field of a request's question, which has the whole question as its only item."""
     start, end = split_story(text)[1]
     question = text[start:end]
     return Field("question", "text", question, (question,), np.array([[0, len(question)]]))
 
 
-def gold_facts(trace: Trace) -> tuple[int, ...]:
+def list_gold_facts(trace: Trace) -> tuple[int, ...]:
     """Return the 0-based indices of the facts known to answer the question."""
     numbers = trace.details.get(GOLD, "").split()
     count = len(trace.fields["facts"])
     return tuple(int(one) - 1 for one in numbers if one.isdecimal() and 0 < int(one) <= count)
 
 
-def facts_problem(field: Field, request: Request) -> str:
+def find_facts_problem(field: Field, request: Request) -> str:
     """Check that anchors are start and end (exclusive) of the request's facts, in characters."""
     try:
         facts = split_story(request.text)[0]
@@ -88,7 +88,7 @@ FACTS = Kind(
     "facts",
     "facts",
     2,
-    facts_problem,
+    find_facts_problem,
     EXAMPLE,
     in_text=True,
     named="“{}”",

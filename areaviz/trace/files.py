@@ -31,14 +31,14 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
             behind, and an existing file at `path` is unchanged.
     """
     with (
-        whole_file(path) as draft,
+        write_whole_file(path) as draft,
         os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file,
     ):
         file.write(content)
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def write_whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to `path`, and move the file written there to `path`.
 
     If the block fails, an existing file at `path` is unchanged.
@@ -72,7 +72,7 @@ def write_json(path: Path, value: object) -> None:
         BackendError: See `write_whole`.
     """
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-    write_whole(path, (_LIST.sub(_on_one_line, text) + "\n").encode())
+    write_whole(path, (_LIST.sub(_join_lines, text) + "\n").encode())
 
 
 # Matches a list that contains neither lists nor objects. JSON texts cannot contain line breaks, so
@@ -80,12 +80,12 @@ def write_json(path: Path, value: object) -> None:
 _LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
 
 
-def _on_one_line(found: re.Match[str]) -> str:
+def _join_lines(found: re.Match[str]) -> str:
     items = [line.strip() for line in found[1].split("\n")]
     return f"[{' '.join(items)}]"
 
 
-def private_folder(path: Path) -> None:
+def make_private_folder(path: Path) -> None:
     """Create a private folder and its missing parents. Existing folders are left unchanged."""
     for folder in (*reversed(path.parents), path):
         with suppress(FileExistsError):
@@ -93,7 +93,7 @@ def private_folder(path: Path) -> None:
                 folder.mkdir(PRIVATE_FOLDER)
 
 
-def aside_name(path: Path, why: str) -> Path:
+def find_aside_name(path: Path, why: str) -> Path:
     """Return an unused name next to `path`.
 
     It consists of the name of `path`, the reason, the time and a random part.
@@ -116,7 +116,7 @@ def set_aside(path: Path, *companions: Path) -> Path:
     Raises:
         OSError: A file cannot be renamed. `path` keeps its name.
     """
-    aside = aside_name(path, "damaged")
+    aside = find_aside_name(path, "damaged")
     # Unlike a rename, a link fails if the name exists.
     os.link(path, aside)
     for one in companions:

@@ -19,17 +19,17 @@ from areaviz.trace.arrays import (
     AREA_SIZE,
     MAX_ITEMS,
     NO_OUTPUT,
-    checked_rows,
-    empty_output,
-    labelled_field,
+    check_rows,
+    make_empty_output,
+    make_labelled_field,
 )
 from areaviz.trace.check import validate
-from areaviz.trace.derived_areas import sums_map
+from areaviz.trace.derived_areas import make_sums_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.given_arrays import array_of
+from areaviz.trace.given_arrays import convert_to_array
 from areaviz.trace.limits import AREA_SIZES, check_map_bytes, check_range
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
-from areaviz.trace.request import Request, check_options, model_name
+from areaviz.trace.request import Request, check_options, make_model_name
 
 _ADVICE = (
     "Call generate with return_dict_in_generate=True and output_attentions=True, for a model with"
@@ -67,43 +67,43 @@ def from_generate(
         InputError: The outputs lack the attentions of some steps, or the sequence does not exist.
     """
     check_range("area_size", area_size, AREA_SIZES)
-    ids = _sequence(outputs, sequence)
-    request = Request(model_name(name), "")
+    ids = _list_token_ids(outputs, sequence)
+    request = Request(make_model_name(name), "")
     check_options(request)
-    labels = _labels(ids, tokenizer, target)
-    is_pair = _part(outputs, "cross_attentions") is not None
-    steps = _steps(outputs, "decoder_attentions" if is_pair else "attentions")
-    rows = _rows_of(outputs, sequence, len(steps), len(ids))
+    labels = _make_labels(ids, tokenizer, target)
+    is_pair = _get_part(outputs, "cross_attentions") is not None
+    steps = _list_steps(outputs, "decoder_attentions" if is_pair else "attentions")
+    rows = _find_rows(outputs, sequence, len(steps), len(ids))
     if is_pair:
-        found = _pair(outputs, ids, labels, source, rows, sequence)
+        found = _make_pair_maps(outputs, ids, labels, source, rows, sequence)
     else:
-        found = _decoder(steps, ids, labels, rows)
+        found = _make_decoder_maps(steps, ids, labels, rows)
     fields, attentions = found
     maps: dict[str, AttentionMap] = {}
     for attention in attentions:
         maps[attention.site] = attention
         if area_size > 1 and attention.grid.items > 1:
-            sums = sums_map(attention, (1, area_size))
+            sums = make_sums_map(attention, (1, area_size))
             maps[sums.site] = sums
-    output = _output(outputs, ids, rows, sequence) if is_pair else None
-    everything = {field.name: field for field in (*fields, empty_output())}
+    output = _make_output(outputs, ids, rows, sequence) if is_pair else None
+    everything = {field.name: field for field in (*fields, make_empty_output())}
     trace = Trace(request, everything, output or NO_OUTPUT, maps, {"decoding": "generate"})
     validate(trace)
     return trace
 
 
-def _part(outputs: Any, name: str) -> Any:
+def _get_part(outputs: Any, name: str) -> Any:
     """Return a part of the outputs by its name, or None."""
     found = outputs.get(name) if hasattr(outputs, "get") else getattr(outputs, name, None)
     return found if found is not None and (not hasattr(found, "__len__") or len(found)) else None
 
 
-def _sequence(outputs: Any, sequence: int) -> list[int]:
+def _list_token_ids(outputs: Any, sequence: int) -> list[int]:
     """Return the token ids of the sequence that is shown."""
-    given = _part(outputs, "sequences")
+    given = _get_part(outputs, "sequences")
     if given is None:
         raise InputError(f"These are not outputs of generate with its attentions. {_ADVICE}.")
-    found = array_of(given)
+    found = convert_to_array(given)
     if found.ndim != 2 or found.dtype.kind not in "iu" or not found.shape[1]:
         raise InputError(
             f"The sequences have the shape {found.shape} but must be token ids [sequence, token]."
@@ -123,9 +123,9 @@ def _sequence(outputs: Any, sequence: int) -> list[int]:
     return ids
 
 
-def _labels(ids: Sequence[int], tokenizer: Any, given: Sequence[str] | None) -> list[str]:
+def _make_labels(ids: Sequence[int], tokenizer: Any, given: Sequence[str] | None) -> list[str]:
     if given is not None:
-        return list(labelled_field("target", given, len(ids), "the sequence").labels)
+        return list(make_labelled_field("target", given, len(ids), "the sequence").labels)
     if tokenizer is None:
         return [str(token) for token in ids]
     try:
@@ -139,9 +139,9 @@ def _labels(ids: Sequence[int], tokenizer: Any, given: Sequence[str] | None) -> 
     return [str(piece).replace("▁", " ").replace("Ġ", " ").strip() or "␣" for piece in pieces]
 
 
-def _steps(outputs: Any, name: str) -> list[list[npt.NDArray[Any]]]:
+def _list_steps(outputs: Any, name: str) -> list[list[npt.NDArray[Any]]]:
     """Return the weights [rows, H, Q, N] of every step and layer."""
-    steps = _part(outputs, name)
+    steps = _get_part(outputs, name)
     if steps is None:
         raise InputError(f"The outputs of generate have no attentions. {_ADVICE}.")
     found = []
@@ -149,24 +149,24 @@ def _steps(outputs: Any, name: str) -> list[list[npt.NDArray[Any]]]:
         layers = [] if step is None else [layer for layer in step if layer is not None]
         if not layers:
             raise InputError(f"A step of generate has no attentions. {_ADVICE}.")
-        found.append([array_of(layer) for layer in layers])
+        found.append([convert_to_array(layer) for layer in layers])
     shapes = {(len(step), step[0].ndim) for step in found}
     if len(shapes) > 1 or found[0][0].ndim != 4:
         raise InputError(f"The steps of generate differ in their layers. {_ADVICE}.")
     return found
 
 
-def _rows_of(outputs: Any, sequence: int, steps: int, tokens: int) -> list[int]:
+def _find_rows(outputs: Any, sequence: int, steps: int, tokens: int) -> list[int]:
     """Return the row of the sequence's weights in each step until the sequence ends."""
-    beams = _part(outputs, "beam_indices")
+    beams = _get_part(outputs, "beam_indices")
     if beams is None:
         # A sequence that ended early is padded.
         return [sequence] * min(steps, tokens)
-    chosen = array_of(beams)[sequence].tolist()
+    chosen = convert_to_array(beams)[sequence].tolist()
     return [int(row) for row in chosen[:steps] if row >= 0]
 
 
-def _decoder(
+def _make_decoder_maps(
     steps: Sequence[Sequence[npt.NDArray[Any]]],
     ids: Sequence[int],
     labels: Sequence[str],
@@ -178,14 +178,14 @@ def _decoder(
         raise InputError(
             f"The attentions are of {count:,} tokens but the sequence has {len(ids):,}. {_ADVICE}."
         )
-    weights = _placed(steps, rows, prompt, count)
-    history = labelled_field("history", labels[:count], count, "the sequence")
+    weights = _place_rows(steps, rows, prompt, count)
+    history = make_labelled_field("history", labels[:count], count, "the sequence")
     grid = AreaGrid(1, count, 1, 1)
     site = AttentionMap("decoder self", "history", "history", grid, weights)
     return [history], [site]
 
 
-def _pair(
+def _make_pair_maps(
     outputs: Any,
     ids: Sequence[int],
     labels: Sequence[str],
@@ -193,42 +193,42 @@ def _pair(
     rows: Sequence[int],
     sequence: int,
 ) -> tuple[list[Field], list[AttentionMap]]:
-    within = _steps(outputs, "decoder_attentions")
-    across = _steps(outputs, "cross_attentions")
+    within = _list_steps(outputs, "decoder_attentions")
+    across = _list_steps(outputs, "cross_attentions")
     count = min(len(rows), len(ids) - 1)
     if count < 1 or len(across) < count:
         raise InputError(f"The outputs of generate have no generation step. {_ADVICE}.")
     items = across[0][0].shape[3]
     fields = [
-        labelled_field("source", source, items, "the source"),
-        labelled_field("target", labels[1 : count + 1], count, "the sequence"),
-        labelled_field("history", [_START, *labels[1:count]], count, "the sequence"),
+        make_labelled_field("source", source, items, "the source"),
+        make_labelled_field("target", labels[1 : count + 1], count, "the sequence"),
+        make_labelled_field("history", [_START, *labels[1:count]], count, "the sequence"),
     ]
-    looks = _placed(across, rows[:count], 1, items, is_growing=False)
-    history = _placed(within, rows[:count], 1, count)
+    looks = _place_rows(across, rows[:count], 1, items, is_growing=False)
+    history = _place_rows(within, rows[:count], 1, count)
     maps = [
         AttentionMap("encoder-decoder", "target", "source", AreaGrid(1, items, 1, 1), looks),
         AttentionMap("decoder self", "target", "history", AreaGrid(1, count, 1, 1), history),
     ]
-    read = _part(outputs, "encoder_attentions")
+    read = _get_part(outputs, "encoder_attentions")
     if read is not None:
-        layers = [array_of(layer) for layer in read if layer is not None]
-        example = _example(outputs, sequence, len(layers[0])) if layers else 0
+        layers = [convert_to_array(layer) for layer in read if layer is not None]
+        example = _find_example(outputs, sequence, len(layers[0])) if layers else 0
         own = [layer[example] for layer in layers if layer.shape[-2:] == (items, items)]
         if own:
-            weights = _checked(np.stack(own))
+            weights = _check_weights(np.stack(own))
             grid = AreaGrid(1, items, 1, 1)
             maps.append(AttentionMap("encoder self", "source", "source", grid, weights))
     return fields, maps
 
 
-def _example(outputs: Any, sequence: int, batch: int) -> int:
+def _find_example(outputs: Any, sequence: int, batch: int) -> int:
     """Return the index of a sequence's example. All examples have equally many sequences."""
-    each = max(1, len(array_of(_part(outputs, "sequences"))) // batch)
+    each = max(1, len(convert_to_array(_get_part(outputs, "sequences"))) // batch)
     return min(sequence // each, batch - 1)
 
 
-def _placed(
+def _place_rows(
     steps: Sequence[Sequence[npt.NDArray[Any]]],
     rows: Sequence[int],
     first: int,
@@ -259,17 +259,19 @@ def _placed(
             taken = given[row].astype(np.float32)[..., :seen]
             start = seen - taken.shape[-1]
             weights[layer, :, begin:end, start:seen] = taken
-    return _checked(weights)
+    return _check_weights(weights)
 
 
-def _checked(weights: npt.NDArray[Any]) -> FloatArray:
-    rows = checked_rows(weights.reshape(-1, weights.shape[-1]), 0, weights.shape)
+def _check_weights(weights: npt.NDArray[Any]) -> FloatArray:
+    rows = check_rows(weights.reshape(-1, weights.shape[-1]), 0, weights.shape)
     return rows.reshape(weights.shape)
 
 
-def _output(outputs: Any, ids: Sequence[int], rows: Sequence[int], sequence: int) -> Output | None:
+def _make_output(
+    outputs: Any, ids: Sequence[int], rows: Sequence[int], sequence: int
+) -> Output | None:
     """Return the probability of each generated token, or None if generate returned no scores."""
-    scores = _part(outputs, "scores")
+    scores = _get_part(outputs, "scores")
     count = min(len(rows), len(ids) - 1)
     if scores is None or len(scores) < count:
         scores = None
@@ -277,7 +279,7 @@ def _output(outputs: Any, ids: Sequence[int], rows: Sequence[int], sequence: int
     if scores is None:
         return None
     for step in range(count):
-        row = array_of(scores[step])[rows[step]].astype(np.float64)
+        row = convert_to_array(scores[step])[rows[step]].astype(np.float64)
         shares = np.exp(row - np.nanmax(row))
         likely[step] = shares[ids[step + 1]] / shares.sum()
     if not np.isfinite(likely).all():

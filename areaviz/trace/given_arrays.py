@@ -15,7 +15,7 @@ _ASK_FOR_WEIGHTS = (
 )
 
 
-def array_of(weights: Any) -> npt.NDArray[Any]:
+def convert_to_array(weights: Any) -> npt.NDArray[Any]:
     """Return weights of any library as an array. The layers of a model are stacked.
 
     Tensors may require gradients, be on another device or have a type that NumPy lacks. A layer
@@ -36,7 +36,7 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
         )
     if isinstance(weights, list | tuple) and any(hasattr(layer, "shape") for layer in weights):
         # Hybrid models have layers without attention.
-        layers = [array_of(layer) for layer in weights if layer is not None]
+        layers = [convert_to_array(layer) for layer in weights if layer is not None]
         shapes = {layer.shape for layer in layers}
         if len(shapes) > 1:
             raise InputError(

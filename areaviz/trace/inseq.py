@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray
-from areaviz.trace.argument_checks import check_trace, file_of, path_of
-from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, empty_output, text_of
+from areaviz.trace.argument_checks import check_trace, expand_path, find_file
+from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, make_empty_output, make_text_field
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -53,22 +53,24 @@ def load_inseq(path: Path | str, example: int = 0) -> Trace:
     Raises:
         InputError: The file or the example does not exist, or Inseq did not write the file.
     """
-    entries = _read(file_of(path))
-    sequences = _attributes(entries).get("sequence_attributions")
+    entries = _read_file(find_file(path))
+    sequences = _get_attributes(entries).get("sequence_attributions")
     if not isinstance(sequences, list) or not sequences:
-        raise _not_inseq()
+        raise _make_format_error()
     if not isinstance(example, Integral) or not 0 <= example < len(sequences):
         raise InputError(
             f"The file has {len(sequences)} attributions, so there is no number"
             f" {describe_value(example)}. Count them from 0."
         )
-    info = _attributes(entries).get("info") or {}
+    info = _get_attributes(entries).get("info") or {}
     try:
-        return _trace(_attributes(sequences[example]), info if isinstance(info, dict) else {})
+        return _make_trace(
+            _get_attributes(sequences[example]), info if isinstance(info, dict) else {}
+        )
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, zlib.error, OSError) as error:
-        raise _not_inseq() from error
+        raise _make_format_error() from error
 
 
 def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path:
@@ -86,20 +88,24 @@ def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path
         InputError: The trace has no map of what an output attends to.
     """
     check_trace(trace)
-    place = path_of(path)
+    place = expand_path(path)
     maps = [trace.maps.get(site) for site in (CROSS, DECODER)]
     across, within = maps
     if across is None and within is None:
         raise InputError(
             f'Inseq has attributions of outputs, so a trace needs a map "{CROSS}" or "{DECODER}".'
         )
-    written, begins = _written(trace, within)
+    written, begins = _list_written(trace, within)
     source = trace.fields[across.memory].labels if across else written[:begins]
     sequence: dict[str, Any] = {
-        "source": _tokens(source),
-        "target": _tokens(written),
-        "source_attributions": None if across is None else _array(_matrix(across, layer)),
-        "target_attributions": None if within is None else _array(_prefix(within, layer, begins)),
+        "source": _make_tokens(source),
+        "target": _make_tokens(written),
+        "source_attributions": None
+        if across is None
+        else _encode_array(_average_coverage(across, layer)),
+        "target_attributions": None
+        if within is None
+        else _encode_array(_average_prefix(within, layer, begins)),
         "step_scores": {},
         "sequence_scores": {},
         "attr_pos_start": begins,
@@ -107,20 +113,22 @@ def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path
     }
     if trace.output.field == "target":
         probabilities = np.asarray(trace.output.probabilities, np.float32)
-        sequence["step_scores"] = {"probability": _array(probabilities)}
+        sequence["step_scores"] = {"probability": _encode_array(probabilities)}
     kind = "FeatureAttributionSequenceOutput"
     info = {"model_name": trace.request.model, "attribution_method": "attention"}
     whole = {
-        "sequence_attributions": [_instance("inseq.data.attribution", kind, sequence)],
+        "sequence_attributions": [_make_instance("inseq.data.attribution", kind, sequence)],
         "step_attributions": None,
         "info": info,
     }
-    content = json.dumps(_instance("inseq.data.attribution", "FeatureAttributionOutput", whole))
+    content = json.dumps(
+        _make_instance("inseq.data.attribution", "FeatureAttributionOutput", whole)
+    )
     write_whole(place, content.encode())
     return place
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         content = file.read(_MOST_BYTES + 1)
     try:
@@ -132,46 +140,46 @@ def _read(path: Path) -> dict[str, Any]:
             )
         found = json.loads(content)
     except (ValueError, zlib.error, RecursionError) as error:
-        raise _not_inseq() from error
+        raise _make_format_error() from error
     return found if isinstance(found, dict) else {}
 
 
-def _not_inseq() -> InputError:
+def _make_format_error() -> InputError:
     return InputError(
         "The file is not an attribution that Inseq saved, or it is damaged. Save it with"
         " FeatureAttributionOutput.save."
     )
 
 
-def _attributes(entry: Any) -> Mapping[str, Any]:
+def _get_attributes(entry: Any) -> Mapping[str, Any]:
     """Return the attributes of an instance. Newer files store them without a wrapper."""
     if not isinstance(entry, dict):
-        raise _not_inseq()
+        raise _make_format_error()
     inner = entry.get("attributes", entry)
     return inner if isinstance(inner, dict) else {}
 
 
-def _trace(sequence: Mapping[str, Any], info: Mapping[str, Any]) -> Trace:
-    source = text_of("source", _labels(sequence["source"]))
-    written = _labels(sequence["target"])
+def _make_trace(sequence: Mapping[str, Any], info: Mapping[str, Any]) -> Trace:
+    source = make_text_field("source", _list_labels(sequence["source"]))
+    written = _list_labels(sequence["target"])
     start = int(sequence.get("attr_pos_start") or 0)
     end = sequence.get("attr_pos_end") or len(written)
-    target = text_of("target", written[start : int(end)])
-    prefix = text_of("history", written)
+    target = make_text_field("target", written[start : int(end)])
+    prefix = make_text_field("history", written)
     maps = {}
     for site, memory, name in (
         (CROSS, source, "source_attributions"),
         (DECODER, prefix, "target_attributions"),
     ):
         if sequence.get(name) is not None:
-            values_LHSG = _layers_and_heads(_numbers(sequence[name]))
-            maps[site] = _map(site, memory, values_LHSG, len(target))
+            values_LHSG = _add_layer_axes(_read_numbers(sequence[name]))
+            maps[site] = _make_map(site, memory, values_LHSG, len(target))
     if not maps:
         raise InputError("The attribution has no values for source or target tokens.")
     scores = sequence.get("step_scores") or {}
-    output, last = NO_OUTPUT, empty_output()
+    output, last = NO_OUTPUT, make_empty_output()
     if "probability" in scores:
-        likely = _numbers(scores["probability"]).astype(np.float32).reshape(-1)[: len(target)]
+        likely = _read_numbers(scores["probability"]).astype(np.float32).reshape(-1)[: len(target)]
         if len(likely) == len(target) and np.all((likely >= 0) & (likely <= 1)):
             output, last = Output("target", likely, tuple(() for _ in likely)), target
     used = [source] if CROSS in maps else []
@@ -184,26 +192,26 @@ def _trace(sequence: Mapping[str, Any], info: Mapping[str, Any]) -> Trace:
     return trace
 
 
-def _labels(tokens: Any) -> list[str]:
-    labels = [str(_attributes(token)["token"])[:100] for token in tokens]
+def _list_labels(tokens: Any) -> list[str]:
+    labels = [str(_get_attributes(token)["token"])[:100] for token in tokens]
     if not 0 < len(labels) <= MAX_ITEMS:
         raise InputError(f"A text has {len(labels):,} tokens, but 1 to {MAX_ITEMS:,} can be shown.")
     return labels
 
 
-def _numbers(entry: Any) -> npt.NDArray[np.float32]:
+def _read_numbers(entry: Any) -> npt.NDArray[np.float32]:
     """Return an array, stored as safetensors text or, in older files, as lists or bytes."""
     if isinstance(entry, list):
         return np.array(entry, np.float32)
     if isinstance(entry, str):
-        return _unpacked(base64.b64decode(entry, validate=True))
+        return _unpack(base64.b64decode(entry, validate=True))
     data, kind = entry["__ndarray__"], str(entry["dtype"])
     shape = tuple(int(side) for side in entry["shape"])
     if isinstance(data, list):
         return np.array(data, np.float32).reshape(shape)
     form, _, packed = str(data).partition(":")
     if form not in ("b64", "b64.gz") or kind not in _KINDS:
-        raise _not_inseq()
+        raise _make_format_error()
     content = base64.b64decode(packed)
     if form == "b64.gz":
         content = zlib.decompressobj(31).decompress(content, _MOST_BYTES)
@@ -211,11 +219,11 @@ def _numbers(entry: Any) -> npt.NDArray[np.float32]:
     return values.astype(np.float32)
 
 
-def _unpacked(content: bytes) -> npt.NDArray[np.float32]:
+def _unpack(content: bytes) -> npt.NDArray[np.float32]:
     """Return the single array of a safetensors file: header length, JSON header, numbers."""
     length = int.from_bytes(content[:8], "little")
     if length > len(content) - 8:
-        raise _not_inseq()
+        raise _make_format_error()
     about = json.loads(content[8 : 8 + length])["attribution"]
     kind = _SAFETENSORS.get(str(about["dtype"]))
     if kind is None:
@@ -228,7 +236,7 @@ def _unpacked(content: bytes) -> npt.NDArray[np.float32]:
     return values.reshape(tuple(int(side) for side in about["shape"])).astype(np.float32)
 
 
-def _layers_and_heads(values: npt.NDArray[np.float32]) -> FloatArray:
+def _add_layer_axes(values: npt.NDArray[np.float32]) -> FloatArray:
     """Return values [L, H, S, G] from [S, G], [S, G, D] or, for attention, [S, G, L, H]."""
     values = np.nan_to_num(values)
     if values.ndim == 3:
@@ -236,15 +244,15 @@ def _layers_and_heads(values: npt.NDArray[np.float32]) -> FloatArray:
     if values.ndim == 2:
         values = values[..., None, None]
     if values.ndim != 4:
-        raise _not_inseq()
+        raise _make_format_error()
     return values.transpose(2, 3, 0, 1)
 
 
-def _map(site: str, memory: Field, values_LHSG: FloatArray, outputs: int) -> AttentionMap:
+def _make_map(site: str, memory: Field, values_LHSG: FloatArray, outputs: int) -> AttentionMap:
     """Return a map of shares, with zeros for the rows that Inseq omits after the last token."""
     layers, heads, rows, columns = values_LHSG.shape
     if rows > len(memory) or columns != outputs:
-        raise _not_inseq()
+        raise _make_format_error()
     shares_LHGN = np.zeros((layers, heads, outputs, len(memory)), np.float32)
     shares_LHGN[..., :rows] = np.abs(values_LHSG).transpose(0, 1, 3, 2)
     divide_by_sums(shares_LHGN)
@@ -258,7 +266,7 @@ def _map(site: str, memory: Field, values_LHSG: FloatArray, outputs: int) -> Att
     )
 
 
-def _written(trace: Trace, within: AttentionMap | None) -> tuple[list[str], int]:
+def _list_written(trace: Trace, within: AttentionMap | None) -> tuple[list[str], int]:
     """Return the whole given and generated text, and the position of the first output in it.
 
     For a decoder-only model the text begins with the prompt, and its first token is not an output.
@@ -270,7 +278,7 @@ def _written(trace: Trace, within: AttentionMap | None) -> tuple[list[str], int]
     return list(trace.fields["target"].labels), 0
 
 
-def _matrix(attention: AttentionMap, layer: int | None) -> FloatArray:
+def _average_coverage(attention: AttentionMap, layer: int | None) -> FloatArray:
     """Return normalised coverage, averaged over heads: [memory, queries]."""
     layers: Sequence[int] = range(attention.layers) if layer is None else [layer]
     shares_LQN = np.stack([item_shares(attention, one, None) for one in layers])
@@ -278,17 +286,17 @@ def _matrix(attention: AttentionMap, layer: int | None) -> FloatArray:
     return shares_NQ
 
 
-def _prefix(attention: AttentionMap, layer: int | None, begins: int) -> FloatArray:
+def _average_prefix(attention: AttentionMap, layer: int | None, begins: int) -> FloatArray:
     """Return the attention to the prefix in the form of Inseq, without a start symbol.
 
     The model never read the last token, so its row is NaN.
     """
-    rows = _matrix(attention, layer)
+    rows = _average_coverage(attention, layer)
     rows = rows if begins else rows[1:]
     return np.vstack([rows, np.full((1, rows.shape[1]), np.nan, np.float32)])
 
 
-def _array(values: npt.NDArray[np.float32]) -> str:
+def _encode_array(values: npt.NDArray[np.float32]) -> str:
     """Return an array as Inseq stores it: a safetensors file in base 64."""
     content = np.ascontiguousarray(values, "<f4").tobytes()
     about = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [0, len(content)]}
@@ -297,14 +305,14 @@ def _array(values: npt.NDArray[np.float32]) -> str:
     return base64.b64encode(len(header).to_bytes(8, "little") + header + content).decode()
 
 
-def _tokens(labels: Sequence[str]) -> list[dict[str, Any]]:
+def _make_tokens(labels: Sequence[str]) -> list[dict[str, Any]]:
     """Return tokens for Inseq, which requires an id for each. The ids are the positions."""
     made = []
     for number, label in enumerate(labels):
         token = {"token": label, "id": number}
-        made.append(_instance("inseq.utils.typing", "TokenWithId", token))
+        made.append(_make_instance("inseq.utils.typing", "TokenWithId", token))
     return made
 
 
-def _instance(module: str, name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _make_instance(module: str, name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {"__instance_type__": [module, name], "attributes": dict(attributes)}

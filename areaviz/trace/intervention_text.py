@@ -23,7 +23,7 @@ from areaviz.trace.interventions import (
     Share,
     check_changes,
     check_total,
-    kind_of,
+    name_kind,
 )
 from areaviz.trace.limits import MAX_CHANGES, MAX_POSITION, shorten
 
@@ -50,7 +50,7 @@ _ITEMS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
 
 def to_text(changes: Sequence[Change]) -> str:
     """Return all changes as one line, or "" if there are none."""
-    return ";".join(":".join(_written(change)) for change in changes)
+    return ";".join(":".join(_iterate_parts(change)) for change in changes)
 
 
 def from_text(text: str) -> tuple[Change, ...]:
@@ -71,7 +71,7 @@ def from_text(text: str) -> tuple[Change, ...]:
         )
     changes: list[Change] = []
     for part in parts:
-        changes.append(_change(part))
+        changes.append(_parse_change(part))
         check_changes(changes[-1:])
         check_total(changes)
     return tuple(changes)
@@ -114,12 +114,12 @@ def parse_ranges(text: str, name: str = "items") -> Iterator[int]:
         yield from range(start - 1, stop)
 
 
-def _written(change: Change) -> Iterator[str]:
-    yield kind_of(change)
+def _iterate_parts(change: Change) -> Iterator[str]:
+    yield name_kind(change)
     yield change.field if isinstance(change, Hide) else change.site
     for part, default in _PARTS.items():
         value: Any = getattr(change, part, default)
-        if value == (default if part != "factor" else _plain_factor(change)):
+        if value == (default if part != "factor" else _get_default_factor(change)):
             continue
         if part == "items":
             text = format_ranges(value)
@@ -131,14 +131,14 @@ def _written(change: Change) -> Iterator[str]:
         yield f"{part}={text}"
 
 
-def _plain_factor(change: Change) -> float | None:
+def _get_default_factor(change: Change) -> float | None:
     """Return the default factor of a change of this kind."""
     if isinstance(change, Hide):
         return None
     return 1.0 if isinstance(change, Share) else 0.0
 
 
-def _change(text: str) -> Change:
+def _parse_change(text: str) -> Change:
     kind, _, after = text.partition(":")
     name, *options = after.split(":")
     if kind not in KINDS or not _NAME.fullmatch(name):
@@ -154,16 +154,16 @@ def _change(text: str) -> Change:
                 f'The change "{shorten(text)}" has a part that a change of its kind lacks.'
                 " Correct or remove it."
             )
-        given[part] = _read(part, value)
+        given[part] = _parse_option(part, value)
     return KINDS[kind](name, **given)
 
 
-def _read(part: str, text: str) -> object:
+def _parse_option(part: str, text: str) -> object:
     """Return the value of an option."""
     if part == "items":
         return tuple(parse_ranges(text))
     if part == "areas":
-        return tuple(map(_area, filter(None, text.split(","))))
+        return tuple(map(_parse_area, filter(None, text.split(","))))
     if part in ("rest", "smooth"):
         return text == "1"
     if part == "factor":
@@ -181,7 +181,7 @@ def _read(part: str, text: str) -> object:
     return int(text) if part == "window" else int(text) - 1
 
 
-def _area(text: str) -> Area:
+def _parse_area(text: str) -> Area:
     found = _AREA.fullmatch(text)
     if not found:
         raise InputError(

@@ -100,7 +100,7 @@ Change = Weigh | Gate | Hide | Share
 KINDS: Mapping[str, type[Change]] = {"weigh": Weigh, "gate": Gate, "hide": Hide, "share": Share}
 
 
-def kind_of(change: Change) -> str:
+def name_kind(change: Change) -> str:
     """Return the kind of a change: "weigh", "gate", "hide" or "share"."""
     return next(name for name, kind in KINDS.items() if isinstance(change, kind))
 
@@ -127,7 +127,7 @@ def check_changes(changes: Sequence[Change]) -> None:
         if isinstance(change, Share):
             _check_share(change)
             continue
-        items, areas = _named(change)
+        items, areas = _list_named(change)
         if not (items or areas or isinstance(change, Gate)):
             raise InputError("A change selects no item and no area. Choose what to change.")
         if items and not 0 <= min(items) <= max(items) < MAX_POSITION:
@@ -165,14 +165,14 @@ def _check_share(change: Share) -> None:
 
 def check_total(changes: Sequence[Change]) -> None:
     """Raise InputError if all changes together name too many items."""
-    named = sum(len(part) for change in changes for part in _named(change))
+    named = sum(len(part) for change in changes for part in _list_named(change))
     if named > MAX_CHANGED:
         raise InputError(
             f"The changes name {named:,} items, but the limit is {MAX_CHANGED:,}. Remove some."
         )
 
 
-def _named(change: Change) -> tuple[tuple[int, ...], tuple[Area, ...]]:
+def _list_named(change: Change) -> tuple[tuple[int, ...], tuple[Area, ...]]:
     """Return the items and areas that a change names."""
     return getattr(change, "items", ()), getattr(change, "areas", ())
 
@@ -210,8 +210,8 @@ class Places:
                 )
             if isinstance(change, Share):
                 continue
-            _within("layer", change.layer, self.layers)
-            _within("head", change.head, self.heads)
+            _check_within("layer", change.layer, self.layers)
+            _check_within("head", change.head, self.heads)
             if isinstance(change, Weigh):
                 self._check_weigh(change)
 
@@ -223,7 +223,7 @@ class Places:
                 f'Items of "{change.field}" cannot be hidden. Choose items of: {", ".join(inputs)}.'
             )
         for item in change.items:
-            _within("item", item, self.lengths[change.field])
+            _check_within("item", item, self.lengths[change.field])
 
     def _check_weigh(self, change: Weigh) -> None:
         query, memory = self.sites[change.site]
@@ -233,11 +233,11 @@ class Places:
                 " or change all queries."
             )
         if query in self.lengths:
-            _within("query", change.query, self.lengths[query])
+            _check_within("query", change.query, self.lengths[query])
         if memory not in self.grids:
             return
         for item in change.items:
-            _within("item", item, self.grids[memory].items)
+            _check_within("item", item, self.grids[memory].items)
         for area in change.areas:
             try:
                 self.grids[memory].index(area)
@@ -249,7 +249,7 @@ class Places:
                 ) from None
 
 
-def changes_by_site(
+def list_changes_by_site(
     changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]
 ) -> list[Weigh | Gate]:
     """Return changes of areas and heads, each with its site.
@@ -269,7 +269,7 @@ def changes_by_site(
     return found
 
 
-def changed_areas(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool_]:
+def mask_changed_areas(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool_]:
     """Return which areas a change applies to: bool [R].
 
     Args:
@@ -296,7 +296,7 @@ def changed_areas(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[n
     return chosen_R ^ weigh.rest
 
 
-def area_factors(
+def compute_area_factors(
     weighs: Sequence[Weigh], table_R4: IntArray, width: int, heads: int, queries: int
 ) -> npt.NDArray[np.float32]:
     """Return the factor by which every area's weight is multiplied.
@@ -311,8 +311,8 @@ def area_factors(
     rows = queries if any(weigh.query is not None for weigh in weighs) else 1
     factors_HQR = np.ones((heads, rows, len(table_R4)), dtype=np.float32)
     for weigh in weighs:
-        factor_R = np.where(changed_areas(weigh, table_R4, width), np.float32(weigh.factor), 1)
-        place_HQR = factors_HQR[_one(weigh.head), _one(weigh.query)]
+        factor_R = np.where(mask_changed_areas(weigh, table_R4, width), np.float32(weigh.factor), 1)
+        place_HQR = factors_HQR[_make_slice(weigh.head), _make_slice(weigh.query)]
         place_HQR *= factor_R
         check_product(float(place_HQR.max(initial=0)))
     return factors_HQR
@@ -327,12 +327,12 @@ def check_product(factor: float) -> None:
         )
 
 
-def _one(place: int | None) -> slice:
+def _make_slice(place: int | None) -> slice:
     """Return a slice with one index, or with all indices if `place` is None."""
     return slice(None) if place is None else slice(place, place + 1)
 
 
-def _within(name: str, value: int | None, count: int) -> None:
+def _check_within(name: str, value: int | None, count: int) -> None:
     if value is not None and not 0 <= value < count:
         raise InputError(
             f"A change names {name} {value + 1:,}, but there {'is' if count == 1 else 'are'}"

@@ -22,14 +22,14 @@ from areaviz.trace.record import Field
 from areaviz.trace.request import Request
 
 
-def text_problem(field: Field, request: Request) -> str:
+def find_text_problem(field: Field, request: Request) -> str:
     """Check that anchors are start and end (exclusive) in `raw`, in characters."""
     start_N, end_N = field.anchors.T
     inside_N = (start_N >= 0) & (start_N <= end_N) & (end_N <= len(field.raw))
     return "" if np.all(inside_N) else f"has anchors outside its {len(field.raw)} characters"
 
 
-def picture_problem(field: Field, request: Request) -> str:
+def find_picture_problem(field: Field, request: Request) -> str:
     """Check that anchors are left, top, right and bottom in the request's picture, in pixels."""
     picture = request.picture
     if picture is None:
@@ -42,7 +42,7 @@ def picture_problem(field: Field, request: Request) -> str:
     return f"has anchors outside its {picture.width} x {picture.height} pixels"
 
 
-def sound_problem(field: Field, request: Request) -> str:
+def find_sound_problem(field: Field, request: Request) -> str:
     """Check that anchors are start and end (exclusive) in the request's sound, in samples."""
     sound = request.sound
     if sound is None:
@@ -63,9 +63,11 @@ def clip_problem(field: Field, request: Request) -> str:
     return "" if np.all(inside_N) else f"has anchors outside its {clip.frames} frames"
 
 
-TEXT = Kind("text", "words", 2, text_problem, "A small dog runs.", in_text=True)
-PICTURE = Kind("picture", "cells", 4, picture_problem)
-SOUND = Kind("sound", "moments", 2, sound_problem, sites={"encoder-decoder": "Output to sound"})
+TEXT = Kind("text", "words", 2, find_text_problem, "A small dog runs.", in_text=True)
+PICTURE = Kind("picture", "cells", 4, find_picture_problem)
+SOUND = Kind(
+    "sound", "moments", 2, find_sound_problem, sites={"encoder-decoder": "Output to sound"}
+)
 CLIP = Kind(
     "clip",
     "frames",
@@ -81,7 +83,7 @@ KINDS: Mapping[str, Kind] = {
 """Every kind, by `Field.kind`."""
 
 
-def kind_of_field(field: Field) -> Kind:
+def find_kind_of_field(field: Field) -> Kind:
     """Return the kind of a field.
 
     Raises:
@@ -95,6 +97,6 @@ def kind_of_field(field: Field) -> Kind:
     return KINDS[field.kind]
 
 
-def in_text(field: Field) -> bool:
+def has_text_positions(field: Field) -> bool:
     """Return whether the anchors of a field's items are positions in its raw text."""
-    return kind_of_field(field).in_text
+    return find_kind_of_field(field).in_text

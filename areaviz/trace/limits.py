@@ -55,7 +55,7 @@ def check_text(text: str) -> None:
             f"The text has {len(text):,} characters, but the limit is {MAX_CODE_POINTS:,}, and"
             f" lower for most models. Shorten it by {len(text) - MAX_CODE_POINTS:,}."
         )
-    start, run = _longest_marks(text)
+    start, run = _find_longest_marks(text)
     if run > MAX_COMBINING_MARKS:
         raise InputError(
             f"The text has {run:,} combining marks in a row after character {start:,}; the"
@@ -191,7 +191,7 @@ def shorten(value: str) -> str:
     return value if len(value) <= 40 else value[:39] + "…"
 
 
-def _longest_marks(text: str) -> tuple[int, int]:
+def _find_longest_marks(text: str) -> tuple[int, int]:
     """Return the position and length of the longest run of combining marks."""
     position, longest = 0, (0, 0)
     kinds = [unicodedata.category(character)[0] for character in text]

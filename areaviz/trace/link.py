@@ -42,7 +42,7 @@ class Form:
     read: Callable[[str, str], Any]
 
 
-def _number(limits: tuple[int, int], first: int = 0) -> Form:
+def _make_number_form(limits: tuple[int, int], first: int = 0) -> Form:
     """Return the form of a whole number. In a link it has plain digits and counts from `first`."""
 
     def read(name: str, text: str) -> int:
@@ -57,11 +57,11 @@ def _number(limits: tuple[int, int], first: int = 0) -> Form:
     return Form(lambda value: str(value + first), read)
 
 
-def _choice(choices: Sequence[str]) -> Form:
+def _make_choice_form(choices: Sequence[str]) -> Form:
     return Form(str, lambda name, text: check_choice(name, text, choices))
 
 
-def _site(name: str, text: str) -> str:
+def _read_site(name: str, text: str) -> str:
     if not _SITE.fullmatch(text):
         raise InputError(
             f'The link asks for the site "{shorten(text)}", which does not exist. Remove it.'
@@ -69,7 +69,7 @@ def _site(name: str, text: str) -> str:
     return text
 
 
-_PLACE = _number((1, MAX_POSITION), first=1)
+_PLACE = _make_number_form((1, MAX_POSITION), first=1)
 _FORMS: Mapping[type, Form] = {
     str: Form(str, lambda _, text: text),
     bool: Form(lambda value: str(int(value)), lambda _, text: text == "1"),
@@ -80,20 +80,23 @@ _FORMS: Mapping[type, Form] = {
 Parameters = Mapping[str, tuple[str, Form]]
 """The field and the form of every parameter."""
 REQUEST: Parameters = {
-    field.parameter or field.name: (field.name, _FORMS.get(field.kind) or _number(field.limits))
+    field.parameter or field.name: (
+        field.name,
+        _FORMS.get(field.kind) or _make_number_form(field.limits),
+    )
     for field in REQUEST_FIELDS
 }
 FOCUS: Parameters = {
-    "site": ("site", Form(str, _site)),
+    "site": ("site", Form(str, _read_site)),
     "layer": ("layer", _PLACE),
     "head": ("head", _PLACE),
-    "side": ("side", _choice(SIDES)),
+    "side": ("side", _make_choice_form(SIDES)),
     "items": ("items", Form(format_ranges, lambda _, text: tuple(parse_ranges(text)))),
-    "unit": ("unit", _choice(UNITS)),
-    "areas": ("areas", _choice(AREAS)),
-    "read": ("reading", _choice(READINGS)),
-    "mass": ("mass", _number(MASSES)),
-    "against": ("against", _choice(AGAINST)),
+    "unit": ("unit", _make_choice_form(UNITS)),
+    "areas": ("areas", _make_choice_form(AREAS)),
+    "read": ("reading", _make_choice_form(READINGS)),
+    "mass": ("mass", _make_number_form(MASSES)),
+    "against": ("against", _make_choice_form(AGAINST)),
 }
 
 
@@ -102,28 +105,28 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
 
     The names are those of `REQUEST` and `FOCUS`. Items are written as "3-7,12".
     """
-    params = _written(REQUEST, request, Request("", ""))
+    params = _write_parameters(REQUEST, request, Request("", ""))
     if focus is not None:
-        params |= _written(FOCUS, focus, Focus(""))
+        params |= _write_parameters(FOCUS, focus, Focus(""))
     return params
 
 
 def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
     """Parse URL parameters. Unknown names are ignored, and a missing text is an empty text.
 
-    A link contains only the name of a picture: `picture_name` reads it, and the page finds the
+    A link contains only the name of a picture: `get_picture_name` reads it, and the page finds the
     picture.
 
     Raises:
         InputError: A parameter cannot be used.
     """
-    request = Request(**{"model": "", "text": "", **_read(REQUEST, params)})
+    request = Request(**{"model": "", "text": "", **_read_parameters(REQUEST, params)})
     check_text(request.text)
     check_options(request)
-    return request, _focus(params)
+    return request, _read_focus(params)
 
 
-def _written(parameters: Parameters, record: object, default: object) -> dict[str, str]:
+def _write_parameters(parameters: Parameters, record: object, default: object) -> dict[str, str]:
     """Return the parameters of the fields that differ from those of a default record."""
     params = {}
     for parameter, (name, form) in parameters.items():
@@ -133,7 +136,7 @@ def _written(parameters: Parameters, record: object, default: object) -> dict[st
     return params
 
 
-def _read(parameters: Parameters, params: Mapping[str, str]) -> dict[str, Any]:
+def _read_parameters(parameters: Parameters, params: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of the fields that a link has."""
     found = {}
     for parameter, (name, form) in parameters.items():
@@ -142,7 +145,7 @@ def _read(parameters: Parameters, params: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def picture_name(params: Mapping[str, str]) -> str | None:
+def get_picture_name(params: Mapping[str, str]) -> str | None:
     """Return the name of a link's picture, or None.
 
     Raises:
@@ -157,10 +160,10 @@ def picture_name(params: Mapping[str, str]) -> str | None:
     return name
 
 
-def _focus(params: Mapping[str, str]) -> Focus | None:
+def _read_focus(params: Mapping[str, str]) -> Focus | None:
     """Return the focus of a link, or None if it has none."""
     if "site" in params:
-        return Focus(**_read(FOCUS, params))
+        return Focus(**_read_parameters(FOCUS, params))
     for stray in FOCUS:
         if stray in params:
             raise InputError(

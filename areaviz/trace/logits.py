@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.trace.areas import Area, AreaGrid, FloatArray
-from areaviz.trace.derived_areas import AS_AREAS, AreaSoftmax, base_site
-from areaviz.trace.interventions import Weigh, area_factors, changes_by_site
+from areaviz.trace.derived_areas import AS_AREAS, AreaSoftmax, split_derived_site
+from areaviz.trace.interventions import Weigh, compute_area_factors, list_changes_by_site
 from areaviz.trace.record import Trace
 
 MEAN, START, END, SHAPE, SIZE, CHANGED = "mean", "start", "end", "shape", "size", "changed"
@@ -81,25 +81,25 @@ class Logits:
 
 def has_logits(trace: Trace, site: str) -> bool:
     """Return whether a trace itself contains the parts of a site's logits."""
-    return _seen(trace, site) is not None
+    return _find_own_weights(trace, site) is not None
 
 
-def known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
+def find_known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
     """Return the logits of a layer that can be computed from the trace alone, or None.
 
     They exist for heads of external models whose queries and keys were recorded. Such a trace
     stores the logarithms of the item weights in half precision. They equal q . k up to a constant
     per query.
     """
-    seen = _seen(trace, site)
+    seen = _find_own_weights(trace, site)
     if seen is None:
         return None
     return Logits(trace.maps[site].grid, seen.made_of[layer], is_shifted=True)
 
 
-def _seen(trace: Trace, site: str) -> AreaSoftmax | None:
+def _find_own_weights(trace: Trace, site: str) -> AreaSoftmax | None:
     """Return a site's weights over areas if they were made from logarithms, else None."""
-    base, ending = base_site(site)
+    base, ending = split_derived_site(site)
     if ending not in ("", AS_AREAS):
         return None
     found = trace.maps.get(base + AS_AREAS, trace.maps.get(site))
@@ -110,7 +110,7 @@ def change_part(trace: Trace, site: str, layer: int, head: int, query: int, area
     """Return the term that interventions add to an area's logit: log f, or 0 for none."""
     sites = {name: (one.query, one.memory) for name, one in trace.maps.items()}
     found = []
-    for change in changes_by_site(trace.request.changes, sites):
+    for change in list_changes_by_site(trace.request.changes, sites):
         if isinstance(change, Weigh) and change.site == site and change.layer in (None, layer):
             found.append(change)
     if not found:
@@ -118,6 +118,8 @@ def change_part(trace: Trace, site: str, layer: int, head: int, query: int, area
     attention = trace.maps[site]
     table_14 = np.array([[area.top, area.left, area.height, area.width]], np.int64)
     queries = attention.weights.shape[2]
-    factors_HQ1 = area_factors(found, table_14, attention.grid.width, attention.heads, queries)
+    factors_HQ1 = compute_area_factors(
+        found, table_14, attention.grid.width, attention.heads, queries
+    )
     factor = float(factors_HQ1[head, min(query, factors_HQ1.shape[1] - 1), 0])
     return float(np.log(factor)) if factor else -np.inf

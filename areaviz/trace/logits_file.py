@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpack_entry
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.codec import add_array, array_of, refuse_damage
+from areaviz.trace.codec import add_array, read_array, refuse_damage
 from areaviz.trace.logits import Logits
 
 _GRID, _PARTS = "grid", ("item", "start", "end", "shape", "size")
@@ -49,14 +49,16 @@ def logits_from_bytes(content: bytes) -> Logits:
             entries = archive.infolist()
             check_size(sum(entry.file_size for entry in entries), MAX_BYTES, "The answer")
             for entry in entries:
-                arrays[entry.filename.removesuffix(".npy")] = array_of(unpack_entry(archive, entry))
+                arrays[entry.filename.removesuffix(".npy")] = read_array(
+                    unpack_entry(archive, entry)
+                )
         *sides, is_shifted = arrays.pop(_GRID).tolist()
         found = Logits(AreaGrid(*sides), **arrays, is_shifted=bool(is_shifted))
-        _check(found)
+        _check_shapes(found)
     return found
 
 
-def _check(logits: Logits) -> None:
+def _check_shapes(logits: Logits) -> None:
     """Raise ValueError if the arrays differ in heads, queries, items or shapes."""
     grid = logits.grid
     heads, queries, items = logits.item.shape

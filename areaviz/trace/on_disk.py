@@ -29,7 +29,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.layered_weights import Shape
 from areaviz.trace.record import Trace
 from areaviz.trace.weights import divide_by_sums
-from areaviz.trace.weights_file import Reserve, WeightsFile, Written, reserve_nothing
+from areaviz.trace.weights_file import Reserve, WeightsFile, WrittenWeights, reserve_nothing
 
 MEBI = 2**20
 
@@ -154,8 +154,8 @@ def open_trace(
             entries = {entry.filename: entry for entry in opened.infolist()}
             document = json.loads(archive.unpack_entry(opened, document_entry(entries)))
             check_version(document)
-            headers = _headers(opened, entries)
-            shapes = _shapes(headers, room)
+            headers = _read_headers(opened, entries)
+            shapes = _list_shapes(headers, room)
             beside = {name: header for name, header in headers.items() if name not in shapes}
             size = sum(header.nbytes for header in beside.values())
             check_size(size, room.beside, "All but the attention")
@@ -167,9 +167,9 @@ def open_trace(
                 place = spool.map(shape)
                 rows = archive.read_rows(opened, entries[f"{name}.npy"], headers[name])
                 if is_logs(name):
-                    _copy_logs(rows, place, _site(name))
+                    _copy_logs(rows, place, _parse_site(name))
                 else:
-                    _copy_weights(rows, place, _site(name))
+                    _copy_weights(rows, place, _parse_site(name))
                 arrays[name] = place.weights()
         trace = from_document(document, arrays)
         room.check_trace(trace)
@@ -177,7 +177,9 @@ def open_trace(
     return trace
 
 
-def _headers(opened: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) -> dict[str, Header]:
+def _read_headers(
+    opened: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]
+) -> dict[str, Header]:
     """Return the headers of all arrays by name. Every array has a type that traces use."""
     found = {}
     for name, entry in entries.items():
@@ -189,7 +191,7 @@ def _headers(opened: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) ->
     return found
 
 
-def _shapes(headers: Mapping[str, Header], room: SizeLimits) -> dict[str, Shape]:
+def _list_shapes(headers: Mapping[str, Header], room: SizeLimits) -> dict[str, Shape]:
     """Return the shapes of all weights by the names of their arrays, checked against `room`."""
     found: dict[str, Shape] = {}
     for name, header in headers.items():
@@ -199,12 +201,12 @@ def _shapes(headers: Mapping[str, Header], room: SizeLimits) -> dict[str, Shape]
             raise ValueError(f"weights of shape {header.shape} and type {header.dtype} cannot be")
         layers, heads, queries, areas = header.shape
         found[name] = layers, heads, queries, areas
-        room.check_map(_site(name), found[name])
+        room.check_map(_parse_site(name), found[name])
     room.check_stored(found.values())
     return found
 
 
-def _copy_weights(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -> None:
+def _copy_weights(rows: Iterable[npt.NDArray[Any]], place: WrittenWeights, site: str) -> None:
     """Unpack the weights of a map into the spool, checking each row."""
     for rows_RA in rows:
         full_RA: FloatArray = rows_RA.astype(np.float32, copy=False)
@@ -214,12 +216,12 @@ def _copy_weights(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -
         place.add(full_RA)
 
 
-def _copy_logs(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -> None:
+def _copy_logs(rows: Iterable[npt.NDArray[Any]], place: WrittenWeights, site: str) -> None:
     """Unpack the logarithms of a map's weights into the spool, checking each row."""
     for rows_RN in rows:
         check_logs(rows_RN, f'The map of "{site}"')
         place.add(rows_RN.astype(np.float32, copy=False))
 
 
-def _site(name: str) -> str:
+def _parse_site(name: str) -> str:
     return name.removeprefix("map.").removesuffix(".weights").removesuffix(".logs")

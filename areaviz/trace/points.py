@@ -20,7 +20,7 @@ EXTENT = 1000
 _POINT = re.compile(r"(\d{1,4}),(\d{1,4})")
 
 
-def points_of(text: str) -> IntArray:
+def parse_points(text: str) -> IntArray:
     """Parse the points of a text, int64 [N, 2].
 
     Raises:
@@ -39,22 +39,22 @@ def points_of(text: str) -> IntArray:
     return np.array(points, np.int64).reshape(-1, 2)
 
 
-def points_text(points_N2: IntArray) -> str:
+def format_points(points_N2: IntArray) -> str:
     """Return points as the text of a request."""
     return " ".join(f"{x},{y}" for x, y in points_N2.tolist())
 
 
-def points_field(text: str) -> Field:
+def make_points_field(text: str) -> Field:
     """Return the field of a request's points, labelled by their numbers from 1."""
-    points_N2 = points_of(text)
+    points_N2 = parse_points(text)
     labels = tuple(str(number) for number in range(1, len(points_N2) + 1))
     return Field("points", "points", text, labels, points_N2)
 
 
-def points_problem(field: Field, request: Request) -> str:
+def find_points_problem(field: Field, request: Request) -> str:
     """Check that anchors are x and y of the request's points, in their order."""
     try:
-        points_N2 = points_of(request.text)
+        points_N2 = parse_points(request.text)
     except InputError:
         return "is of points but the request's text is not"
     return "" if np.array_equal(points_N2, field.anchors) else "has other points than the request"
@@ -64,7 +64,7 @@ POINTS = Kind(
     "points",
     "points",
     2,
-    points_problem,
+    find_points_problem,
     "120,300 400,80",
     named="point {}",
     hidden="The model has read it all the same; a tour comes to it when no other is left.",

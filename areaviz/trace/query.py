@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from areaviz.trace import smallest_areas, weights
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.argument_checks import checked_question
+from areaviz.trace.argument_checks import check_arguments
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -68,7 +68,7 @@ def is_one_text(trace: Trace) -> bool:
     return "history" in trace.fields and trace.fields.keys() <= set(SAME_TEXT)
 
 
-def output_given(trace: Trace) -> str:
+def format_given_output(trace: Trace) -> str:
     """Return the output in the form a request accepts.
 
     For a language model this is the text after the prompt.
@@ -80,7 +80,7 @@ def output_given(trace: Trace) -> str:
     return trace.fields[trace.output.field].raw
 
 
-@checked_question
+@check_arguments
 def top_areas(
     attention: AttentionMap,
     layer: int,
@@ -108,10 +108,10 @@ def top_areas(
     first = None if head is None else head % attention.weights.shape[1]
     heads = slice(None) if first is None else slice(first, first + 1)
     mean_A = attention.weights[layer, heads, query].mean(0)
-    return top_combined_areas(mean_A, attention.grid, k, max_overlap, min_size)
+    return find_top_combined_areas(mean_A, attention.grid, k, max_overlap, min_size)
 
 
-def top_combined_areas(
+def find_top_combined_areas(
     weights_A: FloatArray,
     grid: AreaGrid,
     k: int = 3,
@@ -120,10 +120,10 @@ def top_combined_areas(
 ) -> list[Attended]:
     """Return the k top areas of combined weights, such as the mean over several queries."""
     found = weights.top_areas(weights_A, grid, k, max_overlap, min_size)
-    return [Attended(grid.area(index), weight) for index, weight in _pairs(found)]
+    return [Attended(grid.area(index), weight) for index, weight in _list_pairs(found)]
 
 
-def smallest_area(attention: AttentionMap, focus: Focus) -> int:
+def find_smallest_area_size(attention: AttentionMap, focus: Focus) -> int:
     """Return the minimum number of items in a displayed area.
 
     This is two if the focus is on areas of several items and the map has such areas.
@@ -131,7 +131,7 @@ def smallest_area(attention: AttentionMap, focus: Focus) -> int:
     return 2 if focus.areas == "several" and attention.grid.count > attention.grid.items else 1
 
 
-@checked_question
+@check_arguments
 def densest_areas(
     attention: AttentionMap, layer: int, head: int | None, mass: float = smallest_areas.MASS
 ) -> list[Attended | None]:
@@ -148,7 +148,7 @@ def densest_areas(
     return [Attended(Area(*area), share) if share > 0 else None for area, share in pairs]
 
 
-@checked_question
+@check_arguments
 def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
@@ -157,41 +157,41 @@ def top_queries(
     Queries with weight 0 are left out.
     """
     found = weights.largest_entries(coverage(attention, layer, head)[:, item], k)
-    return [Attending(query, weight) for query, weight in _pairs(found)]
+    return [Attending(query, weight) for query, weight in _list_pairs(found)]
 
 
-@checked_question
+@check_arguments
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return the attention of every item, summed over all areas that contain it: float32 [Q, N].
 
     A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4).
     """
-    return weights.coverage(_weights(attention, layer, head), attention.grid)
+    return weights.coverage(_get_weights(attention, layer, head), attention.grid)
 
 
-@checked_question
+@check_arguments
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return coverage with each row divided by its sum: float32 [Q, N]. Masked rows are 0."""
     return weights.coverage_shares(coverage(attention, layer, head))
 
 
-def head_shares(attention: AttentionMap, layer: int) -> FloatArray:
+def compute_head_shares(attention: AttentionMap, layer: int) -> FloatArray:
     """Return the item shares of every head of a layer: float32 [H, Q, N]."""
     return weights.coverage_shares(weights.coverage(attention.weights[layer], attention.grid))
 
 
-@checked_question
+@check_arguments
 def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return the entropy of every query's area weights in bits: float32 [Q]. Masked rows give 0."""
     # Single precision saves memory, because the weights of a head over many areas are a large
     # array.
-    weights_QA = _weights(attention, layer, head)
+    weights_QA = _get_weights(attention, layer, head)
     bits_QA = np.log2(weights_QA, out=np.zeros_like(weights_QA), where=weights_QA > 0)
     entropy_Q: FloatArray = np.maximum(-np.einsum("qa,qa->q", weights_QA, bits_QA), 0)
     return entropy_Q
 
 
-def entropy_bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+def compute_entropy_bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """Return the entropy of every row of shares in bits: float64 [R]. A share of 0 adds nothing."""
     shares = shares_RN.astype(np.float64)
     logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
@@ -199,14 +199,14 @@ def entropy_bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]
     return bits
 
 
-def jensen_shannon_divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
+def compute_jensen_shannon_divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
     """Return the Jensen-Shannon divergence of two sets of distributions in bits: float32 [R].
 
     JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991). It is 0 for equal rows and 1 for rows
     with disjoint support.
     """
-    mean = entropy_bits(np.asarray(first_RN + second_RN) / 2)
-    halves = (entropy_bits(first_RN) + entropy_bits(second_RN)) / 2
+    mean = compute_entropy_bits(np.asarray(first_RN + second_RN) / 2)
+    halves = (compute_entropy_bits(first_RN) + compute_entropy_bits(second_RN)) / 2
     found: FloatArray = np.clip(mean - halves, 0, 1).astype(np.float32)
     return found
 
@@ -223,11 +223,11 @@ def query_dependence(shares_QN: npt.NDArray[np.floating]) -> tuple[float, float]
     seen_QN = shares_QN[shares_QN.any(-1)].astype(np.float64)
     if not len(seen_QN):
         return 0.0, 0.0
-    most = float(entropy_bits(seen_QN.mean(0)))
-    return max(0.0, most - float(entropy_bits(seen_QN).mean())), most
+    most = float(compute_entropy_bits(seen_QN.mean(0)))
+    return max(0.0, most - float(compute_entropy_bits(seen_QN).mean())), most
 
 
-@checked_question
+@check_arguments
 def area_size_shares(
     attention: AttentionMap, layer: int, head: int | None = None
 ) -> dict[int, float]:
@@ -237,26 +237,26 @@ def area_size_shares(
     0.
     """
     sizes_A = attention.grid.sizes()
-    totals = np.bincount(sizes_A, _weights(attention, layer, head).sum(0, dtype=np.float64))
+    totals = np.bincount(sizes_A, _get_weights(attention, layer, head).sum(0, dtype=np.float64))
     shares = totals / (totals.sum() or 1.0)
     return {int(size): float(shares[size]) for size in np.unique(sizes_A)}
 
 
-@checked_question
+@check_arguments
 def head_summary(attention: AttentionMap, layers: Sequence[int] | None = None) -> HeadSummary:
     """Return entropy, mean area size, distance and peak of every head, or of some layers' heads."""
     chosen = range(attention.layers) if layers is None else layers
-    return HeadSummary(*np.stack([_layer_summary(attention, layer) for layer in chosen], 1))
+    return HeadSummary(*np.stack([_summarise_layer(attention, layer) for layer in chosen], 1))
 
 
-def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
+def _summarise_layer(attention: AttentionMap, layer: int) -> FloatArray:
     """Return entropy, area size, distance and peak of a layer's heads: float32 [4, H]."""
     weights_HQA = attention.weights[layer]
     bits_H = [entropy(attention, layer, head).sum() for head in range(attention.heads)]
     sums_4H = np.empty((4, attention.heads), np.float32)
     sums_4H[0] = bits_H
     sums_4H[1] = (weights_HQA @ attention.grid.sizes().astype(np.float32)).sum(-1)
-    sums_4H[2] = _distances(attention, weights_HQA)
+    sums_4H[2] = _compute_distances(attention, weights_HQA)
     sums_4H[3] = weights_HQA.max(-1).sum(-1)
     sums_4H /= np.maximum(weights_HQA.any(-1).sum(-1), 1)
     return sums_4H
@@ -303,12 +303,12 @@ def merge_items(
     return merged
 
 
-def predicted_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> int:
+def predict_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> int:
     """Return the size in bytes of one map's float32 weights, before they are computed."""
     return 4 * layers * heads * queries * grid.count
 
 
-def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
+def _get_weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return the area weights [Q, A] of a head, or their mean over heads."""
     chosen: FloatArray = (
         attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
@@ -316,13 +316,13 @@ def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
     return chosen
 
 
-def _pairs(found: weights.Ranked) -> list[tuple[int, float]]:
+def _list_pairs(found: weights.Ranked) -> list[tuple[int, float]]:
     """Return the entries of one row whose weight is above 0, as (index, weight)."""
     pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
     return [(index, weight) for index, weight in pairs if index >= 0]
 
 
-def _distances(attention: AttentionMap, weights_HQA: FloatArray) -> FloatArray:
+def _compute_distances(attention: AttentionMap, weights_HQA: FloatArray) -> FloatArray:
     """Return the mean distance of each query to its areas' centres, summed over queries: [H]."""
     sides = attention.query, attention.memory
     if attention.query != attention.memory and sides != SAME_TEXT:

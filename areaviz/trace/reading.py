@@ -20,10 +20,10 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.query import (
     Attended,
     Groups,
+    find_smallest_area_size,
+    find_top_combined_areas,
     item_shares,
     merge_items,
-    smallest_area,
-    top_combined_areas,
 )
 from areaviz.trace.record import AttentionMap, FloatArray, IntArray
 from areaviz.trace.request import Focus
@@ -69,7 +69,7 @@ def read_areas(
     if focus.reading == "coverage":
         found = weights.largest_entries(item_shares(attention, layer, head)[queries].mean(0), k)
         pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
-        return [Attended(item_area(grid, item), weight) for item, weight in pairs if item >= 0]
+        return [Attended(make_item_area(grid, item), weight) for item, weight in pairs if item >= 0]
     if focus.reading == "densest":
         mean_1N = item_shares(attention, layer, head)[queries].mean(0, keepdims=True)
         one = smallest_areas.densest_areas(mean_1N, grid, focus.mass / 100)
@@ -77,10 +77,12 @@ def read_areas(
         return [Attended(Area(*one.area[0].tolist()), held)] if held > 0 else []
     heads = slice(None) if head is None else slice(head, head + 1)
     mean_A = attention.weights[layer, heads][:, queries].mean((0, 1))
-    return top_combined_areas(mean_A, grid, k, min_size=smallest_area(attention, focus))
+    return find_top_combined_areas(
+        mean_A, grid, k, min_size=find_smallest_area_size(attention, focus)
+    )
 
 
-def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[Attended | None]:
+def find_area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[Attended | None]:
     """Return the area of the focused display for each group of queries, or None.
 
     It is the top or densest area of the mean over the group and, if no head is focused, over the
@@ -98,7 +100,7 @@ def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[At
         heads = slice(None) if head is None else slice(head, head + 1)
         mean_QA = attention.weights[layer, heads].mean(0)
         mean_RA = np.stack([mean_QA[start:end].mean(0) for start, end in rows])
-        least = smallest_area(attention, focus)
+        least = find_smallest_area_size(attention, focus)
         tops = weights.top_areas(mean_RA, grid, 1, min_size=least)
         areas = [grid.area(max(index, 0)) for index in tops.index[:, 0].tolist()]
         weight_R = tops.weight[:, 0]
@@ -106,7 +108,7 @@ def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[At
     return [Attended(area, weight) if weight > 0 else None for area, weight in pairs]
 
 
-def item_area(grid: AreaGrid, item: int) -> Area:
+def make_item_area(grid: AreaGrid, item: int) -> Area:
     """Return an item as an area."""
     return Area(*divmod(item, grid.width), 1, 1)
 
@@ -125,10 +127,10 @@ def find_densest_areas(
     means = [shares_HQN[..., start:end, :].mean(-2) for start, end in rows]
     rows_HRN = np.stack(means, -2)
     found = smallest_areas.densest_areas_of_masses(rows_HRN, grid, [mass / 100 for mass in masses])
-    return Densities(_ends(found.area, grid), found.share)
+    return Densities(_find_ends(found.area, grid), found.share)
 
 
-def _ends(area_R4: IntArray, grid: AreaGrid) -> IntArray:
+def _find_ends(area_R4: IntArray, grid: AreaGrid) -> IntArray:
     """Return the first and last item of areas, [..., 2]."""
     top_R, left_R, height_R, width_R = np.moveaxis(area_R4, -1, 0)
     first_R = top_R * grid.width + left_R
@@ -138,15 +140,15 @@ def _ends(area_R4: IntArray, grid: AreaGrid) -> IntArray:
 def average_map(shares_QN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
     """Return the mean of the rows that are not fully masked: float64 [N], 0 if all are."""
     total_N: npt.NDArray[np.float64] = shares_QN.sum(0, dtype=np.float64)
-    return total_N / max(_seen(shares_QN), 1)
+    return total_N / max(_count_unmasked(shares_QN), 1)
 
 
-def _seen(shares_QN: npt.NDArray[np.floating]) -> int:
+def _count_unmasked(shares_QN: npt.NDArray[np.floating]) -> int:
     """Return the number of queries that are not fully masked."""
     return int(shares_QN.any(-1).sum())
 
 
-def against_average(shares_QN: npt.NDArray[np.floating]) -> FloatArray:
+def compare_with_average(shares_QN: npt.NDArray[np.floating]) -> FloatArray:
     """Return each query's shares relative to the head's average, as log2 ratios: float32 [Q, N].
 
         log2 (p' / m'), p' = .9 p + .1 / N
@@ -174,7 +176,7 @@ def map_of(
     if against == "nothing":
         return merge_items(shares_QN, queries, memory)
     # Compare words with words: sum the shares of their items first, and average queries afterwards.
-    return merge_items(against_average(merge_items(shares_QN, None, memory)), queries)
+    return merge_items(compare_with_average(merge_items(shares_QN, None, memory)), queries)
 
 
 def find_sinks(attention: AttentionMap, layer: int) -> list[Sink]:
@@ -189,7 +191,7 @@ def find_sink(shares_QN: FloatArray, head: int) -> Sink | None:
 
     With a single query or a single item there is no sink.
     """
-    if _seen(shares_QN) < 2 or shares_QN.shape[-1] < 2:
+    if _count_unmasked(shares_QN) < 2 or shares_QN.shape[-1] < 2:
         return None
     mean_N = average_map(shares_QN)
     item = int(mean_N.argmax())

@@ -19,8 +19,8 @@ from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.trace.summary import COLUMNS, count_noun, html_table, shorten_to_line
-from areaviz.trace.tidy_table import tidy_table
+from areaviz.trace.summary import COLUMNS, count_noun, render_table, shorten_to_line
+from areaviz.trace.tidy_table import make_tidy_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +160,7 @@ class Trace:
         for attention in self.maps.values():
             # Stand-ins for arrays report the size of their cache.
             size += getattr(attention.weights, "cached_bytes", 0)
-        return size + held_bytes(self.maps.values())
+        return size + count_held_bytes(self.maps.values())
 
     @property
     def answer(self) -> str:
@@ -195,7 +195,7 @@ class Trace:
             steps, scales = gaze.seen.shape[:2]
             note = f"{count_noun(steps, 'step')}, {count_noun(scales, 'scale')}"
             rows.append((site, "", "", steps, "", "", note))
-        return html_table(repr(self).strip("<>"), rows)
+        return render_table(repr(self).strip("<>"), rows)
 
     def to_frame(
         self,
@@ -218,10 +218,10 @@ class Trace:
             InputError: A site or layer does not exist, pandas is missing, or the table would have
                 more than 20 million rows.
         """
-        return tidy_table(self, sites, layers, min_weight)
+        return make_tidy_table(self, sites, layers, min_weight)
 
 
-def held_bytes(maps: Iterable[AttentionMap]) -> int:
+def count_held_bytes(maps: Iterable[AttentionMap]) -> int:
     """Return the size in bytes of the arrays that hold or determine the weights of maps."""
     # Arrays are compared by identity, because several maps may be computed from one array.
     arrays = dict[int, int]()

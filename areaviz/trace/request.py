@@ -125,7 +125,7 @@ class Focus:
     against: str = "nothing"
 
 
-def model_name(called: str) -> str:
+def make_model_name(called: str) -> str:
     """Convert the name of a class, a folder or a hub model to a valid model name of a request.
 
     Args:

@@ -70,10 +70,10 @@ def can_list(grid: AreaGrid) -> bool:
 
 
 @lru_cache(maxsize=32)
-def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
+def find_rivals(grid: AreaGrid, max_overlap: float) -> Rivals:
     """Return the rivals of all shapes of a grid, which must satisfy `can_list`."""
     shapes = list(grid.shapes())
-    lists = [_close(height, width, grid, max_overlap) for height, width in shapes]
+    lists = [_find_close(height, width, grid, max_overlap) for height, width in shapes]
     # One entry more than the longest list, because a shape without rivals still needs an entry
     # for the chosen area itself.
     longest = 1 + max(len(rivals_J4) for rivals_J4 in lists)
@@ -97,17 +97,17 @@ def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
     )
 
 
-def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntArray:
+def _find_close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntArray:
     """Return the rivals of one shape: (height, width, shift down, shift right), [J, 4]."""
-    height_V, down_V, rows_V = _along(height, grid.max_height)
-    width_H, right_H, columns_H = _along(width, grid.max_width)
+    height_V, down_V, rows_V = _compare_along_axis(height, grid.max_height)
+    width_H, right_H, columns_H = _compare_along_axis(width, grid.max_width)
     shared_VH = rows_V[:, None] * columns_H
     size_VH = height_V[:, None] * width_H
     v, h = np.nonzero(shared_VH / (height * width + size_VH - shared_VH) > max_overlap)
     return np.stack([height_V[v], width_H[h], down_V[v], right_H[h]], 1)
 
 
-def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, IntArray]:
+def _compare_along_axis(extent: int, largest: int) -> tuple[IntArray, IntArray, IntArray]:
     """Return extent, shift and intersection of runs that meet a run of `extent` items: [V]."""
     runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
     other_V, shift_V = np.array(runs, dtype=np.int64).T

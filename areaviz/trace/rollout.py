@@ -22,7 +22,7 @@ import numpy as np
 
 from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.limits import check_map_bytes
-from areaviz.trace.query import SAME_TEXT, item_shares, predicted_bytes
+from areaviz.trace.query import SAME_TEXT, item_shares, predict_bytes
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.weights import divide_by_sums
 
@@ -44,7 +44,7 @@ def attention_rollout(shares_LNN: FloatArray) -> FloatArray:
     found_LNN = np.empty((layers + 1, items, items), np.float32)
     found_LNN[0] = np.eye(items)
     for layer, shares_NN in enumerate(shares_LNN):
-        found_LNN[layer + 1] = _kept(shares_NN) @ found_LNN[layer]
+        found_LNN[layer + 1] = _add_residual(shares_NN) @ found_LNN[layer]
     return found_LNN
 
 
@@ -59,7 +59,9 @@ class Across:
     made_of: FloatArray
 
 
-def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> list[FloatArray]:
+def compute_rollout_across(
+    shares_LQN: FloatArray | None, others: Sequence[Across]
+) -> list[FloatArray]:
     """Return the composition of queries after each layer of self-attention, then cross-attention.
 
     If there are several memories, they share the half that a layer gathers.
@@ -81,7 +83,7 @@ def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> li
     found = [np.empty((layers, *state.shape), np.float32) for state in states]
     for layer in range(layers):
         if shares_LQN is not None:
-            kept_QQ = _kept(shares_LQN[layer])
+            kept_QQ = _add_residual(shares_LQN[layer])
             states = [kept_QQ @ state for state in states]
         if others:
             states = [np.divide(state, 2, dtype=np.float32) for state in states]
@@ -94,7 +96,7 @@ def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> li
     return found
 
 
-def rollout_maps(maps: Mapping[str, AttentionMap]) -> list[AttentionMap]:
+def make_rollout_maps(maps: Mapping[str, AttentionMap]) -> list[AttentionMap]:
     """Return the rollout map of every site that rollout changes.
 
     Each has the layers of its site and one head. A site is left out in two cases: neither its
@@ -105,7 +107,7 @@ def rollout_maps(maps: Mapping[str, AttentionMap]) -> list[AttentionMap]:
         InputError: The maps would take too much memory.
     """
     whole = [one for one in maps.values() if not one.derived]
-    check_map_bytes(sum(_bytes(one) for one in whole))
+    check_map_bytes(sum(_count_bytes(one) for one in whole))
     within = {one.query: one for one in whole if attends_within(one)}
     found = []
     for query in dict.fromkeys(one.query for one in whole):
@@ -114,10 +116,10 @@ def rollout_maps(maps: Mapping[str, AttentionMap]) -> list[AttentionMap]:
         rolls = own is not None or any(one.memory in within for one in others)
         sites = ([] if own is None else [own]) + others
         if rolls and len({one.layers for one in sites}) == 1:
-            shares = None if own is None else _shares(own)
-            across = [_across(one, within, follows=own is None) for one in others]
-            rows = rolled_across(shares, across)
-            found += [_map(one, each) for one, each in zip(sites, rows, strict=True)]
+            shares = None if own is None else _average_shares(own)
+            across = [_make_across(one, within, follows=own is None) for one in others]
+            rows = compute_rollout_across(shares, across)
+            found += [_make_map(one, each) for one, each in zip(sites, rows, strict=True)]
     return found
 
 
@@ -130,33 +132,35 @@ def attends_within(attention: AttentionMap) -> bool:
     return attention.query == attention.memory or sides == SAME_TEXT
 
 
-def _across(attention: AttentionMap, within: Mapping[str, AttentionMap], follows: bool) -> Across:
+def _make_across(
+    attention: AttentionMap, within: Mapping[str, AttentionMap], follows: bool
+) -> Across:
     """Return what a site reads, layer by layer if `follows`, else from the finished memory.
 
     With `follows`, each layer reads the memory as its own stack has made it up to that layer.
     """
-    shares_LQM, stack = _shares(attention), within.get(attention.memory)
+    shares_LQM, stack = _average_shares(attention), within.get(attention.memory)
     if stack is None:
         return Across(shares_LQM, np.eye(attention.grid.items, dtype=np.float32)[None])
-    made_LMM = attention_rollout(_shares(stack))
+    made_LMM = attention_rollout(_average_shares(stack))
     if follows and stack.layers == attention.layers:
         return Across(shares_LQM, made_LMM[:-1])
     return Across(shares_LQM, made_LMM[-1:])
 
 
-def _shares(attention: AttentionMap) -> FloatArray:
+def _average_shares(attention: AttentionMap) -> FloatArray:
     """Return the item shares, averaged over each layer's heads: float32 [L, Q, N]."""
     return np.stack([item_shares(attention, layer, None) for layer in range(attention.layers)])
 
 
-def _kept(shares_NN: FloatArray) -> FloatArray:
+def _add_residual(shares_NN: FloatArray) -> FloatArray:
     """Return (A + I) / 2. Rows sum to 1 even if a query attends to nothing."""
     mixed_NN = shares_NN + np.eye(len(shares_NN), dtype=np.float32)
     divide_by_sums(mixed_NN)
     return mixed_NN
 
 
-def _map(attention: AttentionMap, rows_LQN: FloatArray) -> AttentionMap:
+def _make_map(attention: AttentionMap, rows_LQN: FloatArray) -> AttentionMap:
     grid = AreaGrid(attention.grid.height, attention.grid.width, 1, 1)
     return AttentionMap(
         attention.site + ROLLOUT,
@@ -169,7 +173,7 @@ def _map(attention: AttentionMap, rows_LQN: FloatArray) -> AttentionMap:
     )
 
 
-def _bytes(attention: AttentionMap) -> int:
+def _count_bytes(attention: AttentionMap) -> int:
     """Return the maximum memory in bytes of a site's rollout map and its parts."""
     items = AreaGrid(attention.grid.height, attention.grid.width, 1, 1)
-    return 3 * predicted_bytes(attention.layers + 1, 1, attention.weights.shape[2], items)
+    return 3 * predict_bytes(attention.layers + 1, 1, attention.weights.shape[2], items)

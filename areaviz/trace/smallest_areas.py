@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
 from areaviz.trace.errors import InputError
-from areaviz.trace.weights import in_chunks
+from areaviz.trace.weights import apply_in_chunks
 
 # Default share of the attention that a densest area holds.
 MASS = 0.5
@@ -87,30 +87,30 @@ def densest_areas_of_masses(
                 f"The mass of a densest area must be above 0 and at most 1 but is {mass}."
                 " Give a share."
             )
-    search = partial(_densest, grid=grid, masses=tuple(masses))
-    found = in_chunks(search, p_RN, 5 * len(masses), np.float64)
+    search = partial(_find_densest, grid=grid, masses=tuple(masses))
+    found = apply_in_chunks(search, p_RN, 5 * len(masses), np.float64)
     found_RM5 = found.reshape(*found.shape[:-1], len(masses), 5)
     return SmallestAreas(found_RM5[..., :4].astype(np.int64), found_RM5[..., 4].astype(np.float32))
 
 
-def _densest(
+def _find_densest(
     p_RN: npt.NDArray[np.floating], grid: AreaGrid, masses: tuple[float, ...]
 ) -> npt.NDArray[np.float64]:
     """Return top, left, height, width and share of a few rows at every mass: [R, M * 5]."""
     count = len(masses)
     # Each row is repeated once per mass.
-    shares_RN = np.repeat(_whole(p_RN), count, 0)
+    shares_RN = np.repeat(_to_whole_numbers(p_RN), count, 0)
     total_R = shares_RN.sum(1)
     need_R = np.tile(masses, len(p_RN)) * total_R - ROUNDING * total_R
-    sums_RYX = _running(shares_RN.reshape(-1, grid.height, grid.width))
+    sums_RYX = _sum_running(shares_RN.reshape(-1, grid.height, grid.width))
     rows, best_R5 = np.arange(len(shares_RN)), np.zeros((len(shares_RN), 5), np.int64)
     best_size_R = np.full(len(shares_RN), grid.items + 1)
     for height in range(1, grid.height + 1):
         if (best_size_R < height).all():
             break
         strips_RYX = sums_RYX[:, height:] - sums_RYX[:, :-height]
-        width_R = _narrowest(strips_RYX, need_R)
-        held_RP = _held(strips_RYX, width_R).reshape(len(rows), -1)
+        width_R = _find_narrowest(strips_RYX, need_R)
+        held_RP = _sum_held(strips_RYX, width_R).reshape(len(rows), -1)
         place_R = held_RP.argmax(1)
         held_R, size_R = held_RP[rows, place_R], height * width_R
         top_R, left_R = np.divmod(place_R, grid.width)
@@ -124,7 +124,7 @@ def _densest(
     return made_R5.reshape(len(p_RN), count * 5)
 
 
-def _whole(p_RN: npt.NDArray[np.floating]) -> IntArray:
+def _to_whole_numbers(p_RN: npt.NDArray[np.floating]) -> IntArray:
     """Return shares as whole numbers that sum to about UNIT in every row."""
     total_R1 = p_RN.sum(1, dtype=np.float64, keepdims=True)
     if not (np.isfinite(total_R1).all() and p_RN.min() >= 0):
@@ -134,7 +134,7 @@ def _whole(p_RN: npt.NDArray[np.floating]) -> IntArray:
     return whole_RN
 
 
-def _running(shares_RYX: IntArray) -> IntArray:
+def _sum_running(shares_RYX: IntArray) -> IntArray:
     """Return the sum of all items above and to the left of each corner: [R, Y + 1, X + 1]."""
     rows, height, width = shares_RYX.shape
     sums_RYX = np.zeros((rows, height + 1, width + 1), np.int64)
@@ -142,20 +142,20 @@ def _running(shares_RYX: IntArray) -> IntArray:
     return sums_RYX
 
 
-def _narrowest(strips_RYX: IntArray, need_R: npt.NDArray[np.float64]) -> IntArray:
+def _find_narrowest(strips_RYX: IntArray, need_R: npt.NDArray[np.float64]) -> IntArray:
     """Return the smallest width at which some area holds `need_R`, or the full width: [R]."""
     most = strips_RYX.shape[-1] - 1
     low_R, high_R = np.ones(len(strips_RYX), np.int64), np.full(len(strips_RYX), most)
     # The largest sum never falls as areas widen, so bisection finds the width.
     while (low_R < high_R).any():
         middle_R = (low_R + high_R) // 2
-        enough_R = _held(strips_RYX, middle_R).max((1, 2)) >= need_R
+        enough_R = _sum_held(strips_RYX, middle_R).max((1, 2)) >= need_R
         high_R = np.where(enough_R, middle_R, high_R)
         low_R = np.minimum(np.where(enough_R, low_R, middle_R + 1), high_R)
     return high_R
 
 
-def _held(strips_RYX: IntArray, width_R: IntArray) -> IntArray:
+def _sum_held(strips_RYX: IntArray, width_R: IntArray) -> IntArray:
     """Return the sum of the area of width `width_R` at every position: [R, Y, X].
 
     Areas are cut off at the right edge.

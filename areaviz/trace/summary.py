@@ -23,19 +23,19 @@ def count_noun(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def html_table(line: str, rows: Sequence[Sequence[object]]) -> str:
+def render_table(line: str, rows: Sequence[Sequence[object]]) -> str:
     """Return HTML with a line about a trace and a table. All texts are escaped.
 
     Args:
         line: The line above the table.
         rows: The names of the columns, then the values of each row.
     """
-    cells = [_row(rows[0], "th"), *(_row(row, "td") for row in rows[1:])]
+    cells = [_render_row(rows[0], "th"), *(_render_row(row, "td") for row in rows[1:])]
     hint = "Call areaviz.show(trace) to see it."
     return f"<div><p>{escape(line)}. {hint}</p><table>{''.join(cells)}</table></div>"
 
 
-def _row(values: Iterable[object], tag: str) -> str:
+def _render_row(values: Iterable[object], tag: str) -> str:
     cells = []
     for value in values:
         text = f"{value:,}" if isinstance(value, int) else str(value)

@@ -23,7 +23,7 @@ COLUMNS = (
 )
 
 
-def tidy_table(
+def make_tidy_table(
     trace: Trace,
     sites: Sequence[str] | None = None,
     layers: Sequence[int] | None = None,
@@ -57,8 +57,8 @@ def tidy_table(
     rows = 0
     for site in chosen:
         attention = trace.maps[site]
-        for layer in _layers(attention, layers):
-            part = _rows(trace, attention, layer, min_weight)
+        for layer in _choose_layers(attention, layers):
+            part = _make_columns(trace, attention, layer, min_weight)
             rows += len(part["weight"])
             if rows > MOST_ROWS:
                 raise InputError(
@@ -66,10 +66,10 @@ def tidy_table(
                     " layers, or leave out small weights (min_weight=)."
                 )
             parts.append(part)
-    return _table(parts)
+    return _join_columns(parts)
 
 
-def _layers(attention: AttentionMap, chosen: Sequence[int] | None) -> Sequence[int]:
+def _choose_layers(attention: AttentionMap, chosen: Sequence[int] | None) -> Sequence[int]:
     if chosen is None:
         return range(attention.layers)
     for layer in chosen:
@@ -81,7 +81,9 @@ def _layers(attention: AttentionMap, chosen: Sequence[int] | None) -> Sequence[i
     return chosen
 
 
-def _rows(trace: Trace, attention: AttentionMap, layer: int, min_weight: float) -> dict[str, Any]:
+def _make_columns(
+    trace: Trace, attention: AttentionMap, layer: int, min_weight: float
+) -> dict[str, Any]:
     """Return the columns of one layer.
 
     The layer is read only once, because its weights may be stored elsewhere.
@@ -90,7 +92,7 @@ def _rows(trace: Trace, attention: AttentionMap, layer: int, min_weight: float) 
     heads, queries, areas = np.nonzero(weights_HQA > min_weight)
     labels = np.array(trace.fields[attention.query].labels, object)
     boxes = np.asarray(attention.grid.table())[areas]
-    names = np.array(_area_labels(trace.fields[attention.memory], attention.grid), object)
+    names = np.array(_label_areas(trace.fields[attention.memory], attention.grid), object)
     return {
         "site": np.full(len(areas), attention.site, object),
         "layer": np.full(len(areas), layer, np.int64),
@@ -106,7 +108,7 @@ def _rows(trace: Trace, attention: AttentionMap, layer: int, min_weight: float) 
     }
 
 
-def _area_labels(memory: Field, grid: AreaGrid) -> list[str]:
+def _label_areas(memory: Field, grid: AreaGrid) -> list[str]:
     """Return the labels of the items of each area, row by row, joined by spaces."""
     labels = []
     for top, left, height, width in np.asarray(grid.table()).tolist():
@@ -116,7 +118,7 @@ def _area_labels(memory: Field, grid: AreaGrid) -> list[str]:
     return labels
 
 
-def _table(parts: Sequence[dict[str, Any]]) -> pd.DataFrame:
+def _join_columns(parts: Sequence[dict[str, Any]]) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError as error:

@@ -96,19 +96,21 @@ def read_tree(tokens: Sequence[str]) -> Tree:
         elif is_closing(token):
             label = token[1:]
             if not opened:
-                return _read(nodes, opened, words, f"{token} closes nothing.")
+                return _read_tree(nodes, opened, words, f"{token} closes nothing.")
             node = nodes[opened[-1]]
             if node.label != label:
-                return _read(nodes, opened, words, f"{token} stands where ){node.label} has to.")
+                return _read_tree(
+                    nodes, opened, words, f"{token} stands where ){node.label} has to."
+                )
             nodes[opened.pop()] = replace(node, behind=words, closing=number)
         elif token == WORD:
             words += 1
         elif token:
-            return _read(nodes, opened, words, f'"{token}" is neither a bracket nor {WORD}.')
-    return _read(nodes, opened, words)
+            return _read_tree(nodes, opened, words, f'"{token}" is neither a bracket nor {WORD}.')
+    return _read_tree(nodes, opened, words)
 
 
-def _read(nodes: list[Node], opened: Sequence[int], words: int, problem: str = "") -> Tree:
+def _read_tree(nodes: list[Node], opened: Sequence[int], words: int, problem: str = "") -> Tree:
     for index in opened:
         nodes[index] = replace(nodes[index], behind=words)
     return Tree(tuple(nodes), words, problem)

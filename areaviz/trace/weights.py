@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
-from areaviz.trace.rivals import Rivals, can_list, rivals_of
+from areaviz.trace.rivals import Rivals, can_list, find_rivals
 
 Array = npt.NDArray[Any]
 AnyFloats = npt.NDArray[np.floating]
@@ -37,7 +37,7 @@ MAX_OVERLAP = 0.5
 CHUNK, THREADS, CHUNKS_A_THREAD = 1 << 18, 4, 16
 
 
-def in_chunks(
+def apply_in_chunks(
     work: Callable[[Array], Array],
     rows: Array,
     width: int,
@@ -109,12 +109,12 @@ def top_areas(
         ValueError: A weight is NaN.
     """
     if can_list(grid):
-        strike = partial(_strike_rivals, rivals_of(grid, max_overlap))
+        strike = partial(_strike_rivals, find_rivals(grid, max_overlap))
     else:
         # Use int32 and column-major order for speed: every chosen area is compared with all areas.
         strike = partial(_strike_listed, np.asfortranarray(grid.table(), np.int32), max_overlap)
     left_out = np.flatnonzero(grid.sizes() < min_size) if min_size > 1 else None
-    return _ranked(weights_RA, k, strike, left_out)
+    return _rank(weights_RA, k, strike, left_out)
 
 
 def top_listed(
@@ -128,7 +128,7 @@ def top_listed(
     Raises:
         ValueError: A weight is NaN.
     """
-    return _ranked(weights_RA, k, partial(_strike_listed, areas_A4, max_overlap))
+    return _rank(weights_RA, k, partial(_strike_listed, areas_A4, max_overlap))
 
 
 def largest_entries(values_RN: AnyFloats, k: int) -> Ranked:
@@ -137,7 +137,7 @@ def largest_entries(values_RN: AnyFloats, k: int) -> Ranked:
     Raises:
         ValueError: An entry is NaN.
     """
-    return _ranked(values_RN, k, _strike_chosen)
+    return _rank(values_RN, k, _strike_chosen)
 
 
 def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
@@ -145,7 +145,9 @@ def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
 
     A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4: sums).
     """
-    return in_chunks(partial(_coverage, grid=grid), weights_RA, grid.items, np.float32)
+    return apply_in_chunks(
+        partial(_compute_coverage, grid=grid), weights_RA, grid.items, np.float32
+    )
 
 
 def coverage_shares(covered_RN: FloatArray) -> FloatArray:
@@ -161,7 +163,9 @@ def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
 
     This takes one addition per area.
     """
-    return in_chunks(partial(_area_sums, grid=grid), weights_RN, grid.count, np.float32)
+    return apply_in_chunks(
+        partial(_compute_area_sums, grid=grid), weights_RN, grid.count, np.float32
+    )
 
 
 def divide_by_sums(rows: FloatArray) -> None:
@@ -177,30 +181,32 @@ def iou(one_4: AnyInts, other_4: AnyInts) -> npt.NDArray[np.float64]:
     """
     top, left, height, width = np.moveaxis(one_4, -1, 0)
     other_top, other_left, other_height, other_width = np.moveaxis(other_4, -1, 0)
-    shared = _shared(top, height, other_top, other_height)
-    shared = shared * _shared(left, width, other_left, other_width)
+    shared = _count_shared(top, height, other_top, other_height)
+    shared = shared * _count_shared(left, width, other_left, other_width)
     found: npt.NDArray[np.float64] = shared / (height * width + other_height * other_width - shared)
     return found
 
 
-def _shared(first: AnyInts, extent: AnyInts, other: AnyInts, other_extent: AnyInts) -> AnyInts:
+def _count_shared(
+    first: AnyInts, extent: AnyInts, other: AnyInts, other_extent: AnyInts
+) -> AnyInts:
     """Return the number of positions that two runs along a side have in common."""
     last = np.minimum(first + extent, other + other_extent)
     shared: AnyInts = np.maximum(last - np.maximum(first, other), 0)
     return shared
 
 
-def _ranked(
-    values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None = None
-) -> Ranked:
+def _rank(values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None = None) -> Ranked:
     """Take the largest entry of each row and remove its rivals, k times."""
-    greedy = partial(_greedy, k=k, strike=strike, left_out=left_out)
-    index = in_chunks(greedy, values_RA, k, np.int64)
+    greedy = partial(_choose_greedily, k=k, strike=strike, left_out=left_out)
+    index = apply_in_chunks(greedy, values_RA, k, np.int64)
     weight = np.take_along_axis(values_RA, np.maximum(index, 0), -1)
     return Ranked(index, np.where(index < 0, 0, weight).astype(np.float32))
 
 
-def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None) -> IntArray:
+def _choose_greedily(
+    values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None
+) -> IntArray:
     """Return the indices of the largest entries of a few rows: int64 [R, k], -1 for none."""
     left_RA = np.array(values_RA, np.result_type(values_RA, np.float32), order="C")
     if left_out is not None:
@@ -237,7 +243,7 @@ def _strike_chosen(left_RA: AnyFloats, chosen_R: IntArray) -> None:
     left_RA[np.arange(len(left_RA)), chosen_R] = -1
 
 
-def _coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
+def _compute_coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
     """Spread areas over columns, then the strips of each height over rows."""
     strips = []
     for height in range(1, grid.max_height + 1):
@@ -245,12 +251,12 @@ def _coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
         for width in range(1, grid.max_width + 1):
             first, rows, columns = grid.slab(height, width)
             slabs.append(weights_RA[:, first : first + rows * columns].reshape(-1, rows, columns))
-        strips.append(_spread(slabs).swapaxes(1, 2))
-    covered = strips[0] if grid.height == 1 else _spread(strips)
+        strips.append(_spread_along_axis(slabs).swapaxes(1, 2))
+    covered = strips[0] if grid.height == 1 else _spread_along_axis(strips)
     return covered.swapaxes(1, 2).reshape(-1, grid.items)
 
 
-def _spread(starts: Sequence[FloatArray]) -> FloatArray:
+def _spread_along_axis(starts: Sequence[FloatArray]) -> FloatArray:
     """Sum, for every position on the last axis, the weights of the runs that contain it.
 
     Nothing is subtracted, so the sums lose no precision.
@@ -271,7 +277,7 @@ def _spread(starts: Sequence[FloatArray]) -> FloatArray:
     return spread
 
 
-def _area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
+def _compute_area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
     """Sum each area incrementally: a row from a shorter row plus an item, an area from its rows."""
     items = tall = wide = weights_RN.reshape(-1, grid.height, grid.width)
     sums_RA: FloatArray = np.empty((len(weights_RN), grid.count), dtype=np.float32)

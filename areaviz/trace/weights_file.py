@@ -46,17 +46,17 @@ class WeightsFile:
     def __init__(self, size: int, reserve: Reserve = reserve_nothing) -> None:
         release = reserve(size)
         try:
-            # Closed by `_forget` when no trace reads it any more.
+            # Closed by `_release_file` when no trace reads it any more.
             self._file = tempfile.TemporaryFile(prefix="areaviz-", buffering=0)  # noqa: SIM115
         except OSError as error:
             release()
-            raise _no_room(error) from error
+            raise _make_room_error(error) from error
         self._end = 0
-        weakref.finalize(self, _forget, self._file, release)
+        weakref.finalize(self, _release_file, self._file, release)
 
-    def map(self, shape: Shape) -> Written:
+    def map(self, shape: Shape) -> WrittenWeights:
         """Allocate space for the weights of one map."""
-        place = Written(self, self._end, shape)
+        place = WrittenWeights(self, self._end, shape)
         self._end += 4 * prod(shape)
         return place
 
@@ -70,7 +70,7 @@ class WeightsFile:
             try:
                 count = os.pwrite(self._file.fileno(), content, position)
             except OSError as error:
-                raise _no_room(error) from error
+                raise _make_room_error(error) from error
             content, position = content[count:], position + count
 
     def read(self, position: int, target: memoryview) -> None:
@@ -84,7 +84,7 @@ class WeightsFile:
             target, position = target[count:], position + count
 
 
-class Written:
+class WrittenWeights:
     """The weights of one map in a file. Rows are added in order, then read by layer and head."""
 
     def __init__(self, spool: WeightsFile, start: int, shape: Shape) -> None:
@@ -114,13 +114,13 @@ class Written:
         return found_HQA
 
 
-def _no_room(error: OSError) -> BackendError:
+def _make_room_error(error: OSError) -> BackendError:
     return BackendError(
         f"The server's disk is full ({error.strerror or error}). Try a smaller file, or tell"
         " whoever runs the app."
     )
 
 
-def _forget(file: IO[bytes], release: Callable[[], None]) -> None:
+def _release_file(file: IO[bytes], release: Callable[[], None]) -> None:
     file.close()
     release()

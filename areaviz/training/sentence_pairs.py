@@ -18,7 +18,7 @@ from areaviz.data.batches import IdPair
 from areaviz.data.multi30k import Pair
 from areaviz.data.tokenizer import END, Segmented, Tokenizer
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import whole_file
+from areaviz.trace.files import write_whole_file
 
 MADE = "made"
 """The folder of made pairs inside the folder of runs."""
@@ -55,7 +55,7 @@ def write_made(runs: Path, name: str, pairs: Iterable[Pair]) -> Path:
     """
     path = find_made_pairs(runs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as draft, gzip.open(draft, "wt", encoding="utf-8") as lines:
+    with write_whole_file(path) as draft, gzip.open(draft, "wt", encoding="utf-8") as lines:
         for source, target in pairs:
             # A tab would end a column, and a new line would end a pair.
             sides = [" ".join(text.split()) for text in (source, target)]

@@ -19,7 +19,7 @@ from areaviz.attention import kernels
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.multihead import KeysAndValues
 from areaviz.attention.spec import LEARNED_KEYS
-from areaviz.trace.files import whole_file
+from areaviz.trace.files import write_whole_file
 from areaviz.training.config import TrainConfig
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -114,7 +114,7 @@ def load_or_make_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.
     """
     with lock_path(path):
         if not path.exists():
-            with whole_file(path) as draft, draft.open("wb") as file:
+            with write_whole_file(path) as draft, draft.open("wb") as file:
                 np.save(file, make())
     found: npt.NDArray[Any] = np.load(path, mmap_mode="c")
     return found

@@ -16,7 +16,7 @@ from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.numbers import number_text
 from areaviz.drawing.select import FocusedMap, fits_spans, list_visible_labels, name_field, select
 from areaviz.drawing.theme import round_up_scale
-from areaviz.trace.attribution import TOP, WAYS, attributions_of_layer, compare_attributions
+from areaviz.trace.attribution import TOP, WAYS, compare_attributions, find_attributions_of_layer
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -35,7 +35,7 @@ class AttributionComparison:
 def fits(trace: Trace, focus: Focus) -> bool:
     """Return whether the focus has 1-D attention and the trace has attributions for its queries."""
     return fits_spans(trace, focus) and bool(
-        attributions_of_layer(trace.maps, focus.site, focus.layer)
+        find_attributions_of_layer(trace.maps, focus.site, focus.layer)
     )
 
 
@@ -47,7 +47,7 @@ def find(trace: Trace, focus: Focus) -> AttributionComparison:
     """
     chosen = select(trace, focus)
     queries = list(chosen.queries)
-    ways = attributions_of_layer(trace.maps, focus.site, focus.layer)
+    ways = find_attributions_of_layer(trace.maps, focus.site, focus.layer)
     values = [item_shares(chosen.attention, chosen.layer, chosen.head)[queries].mean(0)]
     for other, layer in ways.values():
         values.append(item_shares(other, layer, None)[queries].mean(0))

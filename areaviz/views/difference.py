@@ -143,7 +143,7 @@ def compute_difference(
     labels = left.memory.labels
     return Difference(
         change=after - before,
-        divergence=query.jensen_shannon_divergence(before, after),
+        divergence=query.compute_jensen_shannon_divergence(before, after),
         rows=group_labels(left.query, words),
         columns=group_labels(left.memory, left.columns()) if is_text else labels,
         shape=None if is_text else left.cells,

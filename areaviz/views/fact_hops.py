@@ -9,7 +9,7 @@ from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
 from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.select import fits_map
-from areaviz.trace.facts import gold_facts
+from areaviz.trace.facts import list_gold_facts
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -24,7 +24,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
 def build_fact_matrix(trace: Trace, focus: Focus) -> Matrix:
     """Build the matrix of weights [M, K] of M facts in K hops, with the gold facts framed."""
     attention = trace.maps[focus.site]
-    field, marked = trace.fields[attention.memory], gold_facts(trace)
+    field, marked = trace.fields[attention.memory], list_gold_facts(trace)
     values = attention.weights[:, 0, 0].T
     labels = []
     for number, label in enumerate(field.labels, start=1):

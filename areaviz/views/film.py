@@ -23,7 +23,7 @@ from areaviz.drawing.marks import Plot
 from areaviz.drawing.pictures import Pixels, draw_boxes, repeat_to_minimum_size, to_data_uri
 from areaviz.drawing.theme import SECOND
 from areaviz.drawing.tiles import Sheet, Tile
-from areaviz.trace.areas import area_text
+from areaviz.trace.areas import format_area
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -96,7 +96,7 @@ def describe_brightest_cell(drawn: Film, frame: Frame) -> str:
 def _describe_area(frame: Frame) -> str:
     """Return the top area with its weight as text, or "none"."""
     top = frame.heaviest
-    return f"{area_text(top.area)} ({top.weight:.1%})" if top else "none"
+    return f"{format_area(top.area)} ({top.weight:.1%})" if top else "none"
 
 
 def plot(drawn: Film) -> Plot:

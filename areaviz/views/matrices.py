@@ -27,7 +27,7 @@ from areaviz.drawing.select import (
 )
 from areaviz.drawing.theme import round_up_scale
 from areaviz.trace import query
-from areaviz.trace.reading import area_of_each, map_of
+from areaviz.trace.reading import find_area_of_each, map_of
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -95,7 +95,7 @@ def _find_outlined(
     """Return the area that the reading finds in each row, as the columns that it covers."""
     column_of = {item: n for n, run in enumerate(columns) for item in range(*run)}
     found: list[Outlined | None] = []
-    for one in area_of_each(chosen.attention, focus, rows):
+    for one in find_area_of_each(chosen.attention, focus, rows):
         if one is None:
             found.append(None)
             continue

@@ -21,7 +21,7 @@ from areaviz.drawing.select import (
 )
 from areaviz.drawing.theme import Drawing, round_up_scale
 from areaviz.trace.areas import run_text
-from areaviz.trace.query import smallest_area
+from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -88,7 +88,7 @@ def compute_pyramid(trace: Trace, focus: Focus) -> Pyramid:
     """
     chosen = select(trace, focus)
     weights_A = chosen.weights(list(chosen.queries))
-    grid, shortest = chosen.attention.grid, smallest_area(chosen.attention, focus)
+    grid, shortest = chosen.attention.grid, find_smallest_area_size(chosen.attention, focus)
     rows = []
     for length in range(shortest, grid.max_width + 1):
         first, _, columns = grid.slab(1, length)

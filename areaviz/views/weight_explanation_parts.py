@@ -18,7 +18,7 @@ from areaviz.drawing.theme import Drawing
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.logits import CHANGED, Logits, change_part
-from areaviz.trace.query import smallest_area, top_areas
+from areaviz.trace.query import find_smallest_area_size, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
@@ -119,7 +119,7 @@ def find_first_question(trace: Trace, focus: Focus) -> Question | None:
         return None
     query = focus.items[0]
     head = find_heaviest_head(trace, focus, query)
-    least = smallest_area(trace.maps[focus.site], focus)
+    least = find_smallest_area_size(trace.maps[focus.site], focus)
     areas = list(list_candidates(trace, focus, head, query, least))
     if not areas:
         return None

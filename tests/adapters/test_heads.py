@@ -11,9 +11,9 @@ from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, make_site_maps
 from areaviz.adapters.heads import Heads, compute_scores, compute_softmax_weights, mask_to_bias
 from areaviz.trace import limits
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived_areas import AreaSoftmax, shares_of_logs
+from areaviz.trace.derived_areas import AreaSoftmax, compute_shares_of_logs
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import FloatArray, held_bytes
+from areaviz.trace.record import FloatArray, count_held_bytes
 from tests import reference
 
 
@@ -30,7 +30,7 @@ def as_areas(layer: Heads, grid: AreaGrid) -> FloatArray:
     """Return the area distribution of a layer's logits before they are kept in half precision."""
     assert layer.query is not None and layer.key is not None
     scores = compute_scores(layer.query, layer.key, layer.scale, layer.bias)
-    return shares_of_logs(scores.numpy(), grid)
+    return compute_shares_of_logs(scores.numpy(), grid)
 
 
 def causal(count: int) -> Tensor:
@@ -125,10 +125,10 @@ def test_logarithms_replace_weights_that_exceed_memory(
     layers = [heads(20, 20), heads(20, 20, seed=1)]
     _, _, sums = whole = make_site_maps("x", "a", "a", (1, 20), layers, 3)
     single = 2 * 3 * 20 * 20 * 4
-    assert held_bytes(whole) == single * 3 // 2
+    assert count_held_bytes(whole) == single * 3 // 2
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", single * 2)
     small = make_site_maps("x", "a", "a", (1, 20), layers, 3, taken=single // 2 + 1)
-    assert held_bytes(small) == single // 2 and small[0].normalisation == IN_HALF
+    assert count_held_bytes(small) == single // 2 and small[0].normalisation == IN_HALF
     for one, other in zip(whole, small, strict=True):
         np.testing.assert_allclose(other.weights, one.weights, atol=2e-4)
     unexplained = [Heads(layer.weights) for layer in layers]
@@ -151,13 +151,13 @@ def test_weights_above_budget_are_read_layer_by_layer(
     on_disk = [layer.lean().on_disk() for layer in layers]
     found = make_site_maps("x", "a", "a", (1, 20), on_disk, 3)
     assert [one.site for one in found] == [one.site for one in whole]
-    assert found[0].normalisation == OVER_ITEMS and held_bytes(found) == 0
+    assert found[0].normalisation == OVER_ITEMS and count_held_bytes(found) == 0
     for one, other in zip(whole, found, strict=True):
         np.testing.assert_allclose(other.weights[1], one.weights[1], atol=2e-4)
         np.testing.assert_allclose(other.weights[0, 2], one.weights[0, 2], atol=2e-4)
         np.testing.assert_allclose(np.asarray(other.weights), one.weights, atol=2e-4)
     in_memory = make_site_maps("x", "a", "a", (1, 20), layers, 3)
-    assert held_bytes(in_memory) == sum(layer.nbytes for layer in layers) > 0
+    assert count_held_bytes(in_memory) == sum(layer.nbytes for layer in layers) > 0
 
 
 def test_too_large_layer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from areaviz.adapters.memory_mapping import map_to_file
 from areaviz.drawing.sites import list_sites
 from areaviz.trace import limits
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.record import Trace, held_bytes
+from areaviz.trace.record import Trace, count_held_bytes
 from areaviz.views import VIEWS
 from tests.adapters import architectures, small
 from tests.adapters.architectures import ARCHITECTURES
@@ -96,8 +96,8 @@ def test_trace_above_budget_is_read_by_layer(kind: str, monkeypatch: pytest.Monk
     same(whole, found)
     assert (
         limits.MAX_ATTENDED_BYTES
-        >= held_bytes(found.maps.values())
-        < held_bytes(whole.maps.values()) / 4
+        >= count_held_bytes(found.maps.values())
+        < count_held_bytes(whole.maps.values()) / 4
     )
     for site in list_sites(found):
         for view in VIEWS.values():

@@ -18,8 +18,8 @@ from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.facts import facts_field, question_field
-from areaviz.trace.points import points_field
+from areaviz.trace.facts import make_facts_field, make_question_field
+from areaviz.trace.points import make_points_field
 from areaviz.trace.record import AttentionMap, Field, Trace
 from tests import fakes
 
@@ -136,7 +136,7 @@ def test_facts_that_some_hop_weighs_most_are_read() -> None:
         "facts", "question", "facts", AreaGrid(1, 2, 1, 1), weights, "softmax over facts"
     )
     trace = fakes.trace("a")
-    fields = {"facts": facts_field(STORY), "question": question_field(STORY)}
+    fields = {"facts": make_facts_field(STORY), "question": make_question_field(STORY)}
     both = replace(trace, fields=fields | {"target": trace.fields["target"]}, maps={"facts": hops})
     first = replace(both, maps={"facts": replace(hops, weights=weights[:1])})
     for seen, gold, share in ((both, (0, 1), 1), (first, (0, 1), 0.5), (first, (1,), 0)):
@@ -161,7 +161,7 @@ def test_points_answer_is_compared_with_exact_answer(
     labels = tuple(answer.split())
     ends = np.arange(len(labels)) * 2
     written = Field("target", "text", answer, labels, np.stack([ends, ends + 1], 1))
-    fields = {"points": points_field(text), "target": written}
+    fields = {"points": make_points_field(text), "target": written}
     trace = replace(trace, fields=fields, maps={}, details={"kind": kind})
     assert score_points(trace, Example("1", text)) == pytest.approx(found)
 

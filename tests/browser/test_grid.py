@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.trace.areas import Area, area_text
+from areaviz.trace.areas import Area, format_area
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -111,7 +111,7 @@ def test_hover_over_word_shows_strongest_area_of_every_head(
     expect(lines).to_have_count(4)
     for head in range(4):
         top = top_areas(attention, 0, head, 2, 1)[0]
-        assert lines.nth(head).locator(".what").text_content() == area_text(top.area)
+        assert lines.nth(head).locator(".what").text_content() == format_area(top.area)
         shown = f"{top.weight * 100:.0f} %" if top.weight >= 0.1 else f"{top.weight * 100:.1f} %"
         assert lines.nth(head).locator(".share").text_content() == shown
     assert ink(area, "memory") > 500
@@ -199,7 +199,7 @@ def test_hard_attention_names_the_read_area(grids: tuple[Locator, Locator]) -> N
     point(hard, "query", 1)
     expect(sentence(hard)).to_contain_text("“small” reads row")
     for head in range(4):
-        read = area_text(attention.grid.area(int(attention.chosen[0, head, 1])))
+        read = format_area(attention.grid.area(int(attention.chosen[0, head, 1])))
         assert hard.locator(".legend .what").nth(head).text_content() == f"read: {read}"
 
 
@@ -273,7 +273,7 @@ def test_drag_over_cells_requests_their_mean(selves: tuple[Locator, Locator]) ->
     mean_HA = attention.weights[0][:, [0, 1, 4, 5]].mean(1)
     head = int(mean_HA.max(1).argmax())
     expect(sentence(area)).to_contain_text(
-        area_text(attention.grid.area(int(mean_HA[head].argmax())))
+        format_area(attention.grid.area(int(mean_HA[head].argmax())))
     )
 
 
@@ -325,13 +325,13 @@ def test_sliders_need_no_server_and_head_chips_are_reported(app: App, page: Page
     point(area, "query", 2)
     expect(area).to_have_attribute("data-marks", "3")
     attention = soft().maps["encoder-decoder"]
-    expected = [area_text(top.area) for top in top_areas(attention, 0, 1, 2, 4)]
+    expected = [format_area(top.area) for top in top_areas(attention, 0, 1, 2, 4)]
     assert places_of_head(area, 1) == expected
     # The legend lists the heads that are not drawn, too.
     others = [top_areas(attention, 0, head, 2, 1)[0].area for head in (0, 2, 3)]
     for head, other in zip((0, 2, 3), others, strict=True):
         row = area.locator(f".legend [data-head='{head}'] .what")
-        expect(row).to_have_text(area_text(other))
+        expect(row).to_have_text(format_area(other))
 
 
 @pytest.mark.long
@@ -344,7 +344,7 @@ def test_control_sets_allowed_overlap(grids: tuple[Locator, Locator], percent: i
     fill_more(area, ".many", "4")
     point(area, "query", 2)
     attention = soft().maps["encoder-decoder"]
-    expected = [area_text(top.area) for top in top_areas(attention, 0, 1, 2, 4, percent / 100)]
+    expected = [format_area(top.area) for top in top_areas(attention, 0, 1, 2, 4, percent / 100)]
     assert places_of_head(area, 1) == expected
     expect(area).to_have_attribute("data-marks", str(len(expected)))
 
@@ -413,7 +413,7 @@ def test_control_limits_areas_to_several_cells(grids: tuple[Locator, Locator]) -
     attention = soft().maps["encoder-decoder"]
     for head in range(4):
         top = top_areas(attention, 0, head, 2, 1, min_size=2)[0].area
-        assert area.locator(".legend .what").nth(head).text_content() == area_text(top)
+        assert area.locator(".legend .what").nth(head).text_content() == format_area(top)
 
 
 def test_keyboard_moves_locks_and_unlocks(selves: tuple[Locator, Locator]) -> None:
@@ -502,7 +502,7 @@ def test_hover_sends_no_request(app: App, page: Page) -> None:
     for cell in range(0, 196, 28):
         page.mouse.move(*middle(area, "query", cell))
         expect(sentence(area)).to_contain_text(
-            area_text(Area(*divmod(cell, 14), 1, 1)), ignore_case=True
+            format_area(Area(*divmod(cell, 14), 1, 1)), ignore_case=True
         )
         told.add(sentence(area).inner_text())
     assert len(told) == 7 and sent == []

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 from areaviz.cli import build, main
 from areaviz.data.paths import OPENINGS
 from areaviz.trace import codec
-from areaviz.trace.arrays_file import example_arrays
+from areaviz.trace.arrays_file import make_example_arrays
 from areaviz.trace.record import VERSION
 from tests import fakes
 
@@ -56,7 +56,7 @@ def test_every_stored_kind_is_sound() -> None:
 
 def test_gazes_and_arrays_are_sound(tmp_path: Path) -> None:
     codec.save(fakes.gaze_trace(), tmp_path / "gaze.npz")
-    np.savez(tmp_path / "arrays.npz", **example_arrays())  # type: ignore[arg-type]
+    np.savez(tmp_path / "arrays.npz", **make_example_arrays())  # type: ignore[arg-type]
     found = run(tmp_path / "gaze.npz", tmp_path / "arrays.npz")
     assert found.exit_code == 0
     assert "glimpses." in found.output and "arrays, which make a trace" in found.output

@@ -15,8 +15,8 @@ from areaviz.data.answer_samples import (
 )
 from areaviz.data.examples import Example
 from areaviz.data.treebank import separate_punctuation
-from areaviz.trace.facts import facts_field
-from areaviz.trace.points import points_of
+from areaviz.trace.facts import make_facts_field
+from areaviz.trace.points import parse_points
 from areaviz.trace.tree import read_tree
 
 
@@ -24,7 +24,7 @@ def answer_of(example: Example) -> tuple[str, set[int]]:
     """Walk through the story, and return the answer and the facts that give it."""
     where: dict[str, tuple[str, int]] = {}
     carried: dict[str, tuple[str, int]] = {}
-    for number, fact in enumerate(facts_field(example.text).labels):
+    for number, fact in enumerate(make_facts_field(example.text).labels):
         words = fact.rstrip(".").split()
         if words[-1] == "there":
             carried[words[-2]] = words[0], number
@@ -58,7 +58,7 @@ def test_bracketed_sentence_becomes_a_row() -> None:
 
 
 def test_points_are_distinguishable() -> None:
-    found = [points_of(example.text) for example in make_point_sets().examples]
+    found = [parse_points(example.text) for example in make_point_sets().examples]
     assert len(found) == SETS and {len(one) for one in found} == set(range(5, 11))
     for points_N2 in found:
         for number, point in enumerate(points_N2):

@@ -10,7 +10,7 @@ from areaviz.drawing.axes import relabel_for_width
 from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.print_renderer import draw_in_print
 from areaviz.drawing.screen_renderer import draw_on_screen
-from areaviz.trace.reading import area_of_each
+from areaviz.trace.reading import find_area_of_each
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes
@@ -153,7 +153,7 @@ def test_alignment_outlines_the_areas_of_the_reading() -> None:
     trace = fakes.trace()
     view = VIEWS["alignment"]
     focus = Focus("encoder-decoder", 1, 2)
-    found = area_of_each(trace.maps["encoder-decoder"], focus, [(0, 1)])[0]
+    found = find_area_of_each(trace.maps["encoder-decoder"], focus, [(0, 1)])[0]
     row = view.table(trace, focus).rows[0]
     assert found and row[2] == found.area.width and row[3] == pytest.approx(found.weight)
     densest = view.table(trace, replace(focus, reading="densest", mass=70)).rows[0]

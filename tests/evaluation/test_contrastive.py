@@ -29,7 +29,7 @@ from areaviz.evaluation.probe import Probe
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh, area_factors
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh, compute_area_factors
 from areaviz.trace.record import AttentionMap, Output, Run, Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -56,7 +56,7 @@ class Letters:
         target = "xy" if request.target is None else request.target
         grid = AreaGrid(1, 4, 1, 1)
         weighs = [change for change in request.changes if isinstance(change, Weigh)]
-        free_QN = area_factors(weighs, grid.table(), 4, 1, len(target))[0] > 0
+        free_QN = compute_area_factors(weighs, grid.table(), 4, 1, len(target))[0] > 0
         free_QN = np.broadcast_to(free_QN, (len(target), 4))
         likely = [
             0.1 + float((np.array(EVIDENCE[letter]) * free).sum())

@@ -23,7 +23,7 @@ from areaviz.evaluation.probe import Probe, TooFew
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Weigh, area_factors
+from areaviz.trace.interventions import Weigh, compute_area_factors
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -49,7 +49,7 @@ class Adding:
         self.asked.append(request)
         grid = AreaGrid(1, 4, 1, 1)
         weighs = [change for change in request.changes if isinstance(change, Weigh)]
-        free = area_factors(weighs, grid.table(), 4, 1, 2)[0] > 0
+        free = compute_area_factors(weighs, grid.table(), 4, 1, 2)[0] > 0
         likely = (0.1 + (EVIDENCE * free).sum(1)).astype(np.float32)
         fields = {
             name: fakes.text_field(name, text, end="")
@@ -192,7 +192,7 @@ class Remembering:
         self.asked.append(request)
         text = request.text + (request.target if request.target is not None else "c")
         weighs = [change for change in request.changes if isinstance(change, Weigh)]
-        free_QA = area_factors(weighs, self.grid.table(), 3, 1, 3)[0] > 0
+        free_QA = compute_area_factors(weighs, self.grid.table(), 3, 1, 3)[0] > 0
         likely = (0.1 + (SELF_EVIDENCE * free_QA[:, :3]).sum(1)).astype(np.float32)
         weights = np.zeros((1, 1, 3, self.grid.count), np.float32)
         weights[0, 0, :, :3] = SELF_EVIDENCE / SELF_EVIDENCE.sum(1, keepdims=True)

@@ -16,7 +16,7 @@ from areaviz.evaluation.spans import (
 )
 from areaviz.metrics.spans import measure_spans
 from areaviz.models.generation import GenerationModel
-from areaviz.trace.query import output_given
+from areaviz.trace.query import format_given_output
 from areaviz.trace.request import Request
 from tests.models.test_language_model import language_model
 from tests.tiny import SENTENCES, checkpoint
@@ -34,7 +34,7 @@ def trained(tmp_path: Path) -> GenerationModel:
 def test_untrained_network_reads_output_of_trained_one(trained: GenerationModel) -> None:
     requests = [Request(trained.card.name, text) for text in SENTENCES[:2]]
     found = compare_spans(trained, requests)
-    outputs = [output_given(trained.trace([request])[0]) for request in requests]
+    outputs = [format_given_output(trained.trace([request])[0]) for request in requests]
     given = [
         Request(trained.card.name, text, target=output)
         for text, output in zip(SENTENCES[:2], outputs, strict=True)

@@ -29,7 +29,7 @@ from areaviz.interactive.grid_table import (
     tabulate_grid,
 )
 from areaviz.interactive.message import serialise_payload
-from areaviz.trace.areas import Area, AreaGrid, area_text
+from areaviz.trace.areas import Area, AreaGrid, format_area
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.request import Focus
@@ -244,7 +244,7 @@ def test_table_lists_areas_of_all_heads() -> None:
     for head in range(4):
         rows = [row for row in table.rows if row[1] == head + 1]
         expected = top_areas(attention, 0, head, 2, 5)
-        assert [row[2] for row in rows] == [area_text(top.area) for top in expected]
+        assert [row[2] for row in rows] == [format_area(top.area) for top in expected]
         assert [row[7] for row in rows] == pytest.approx([top.weight for top in expected], abs=1e-4)
         first = expected[0].area
         assert rows[0][3:7] == (first.top + 1, first.left + 1, first.height, first.width)
@@ -276,7 +276,7 @@ def test_read_cells_precede_heavier_cells() -> None:
     )
     rows = tabulate_grid(drawn, replace(WORDS, items=(1,), head=0)).rows
     assert [row[8] for row in rows] == ["yes", "", "", "", ""]
-    assert rows[0][2] == area_text(attention.grid.area(int(lightest[0, 0, 1])))
+    assert rows[0][2] == format_area(attention.grid.area(int(lightest[0, 0, 1])))
     heaviest = tabulate_grid(trace, replace(WORDS, items=(1,), head=0)).rows
     assert [row[8] for row in heaviest].count("yes") == 1
     assert len({row[2] for row in heaviest}) == len(heaviest)

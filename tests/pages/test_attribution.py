@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
-from areaviz.trace.attribution import gradient_map
+from areaviz.trace.attribution import make_gradient_map
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.trace.rollout import rollout_maps
+from areaviz.trace.rollout import make_rollout_maps
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown, with_tab
@@ -33,7 +33,7 @@ class Attributing(fakes.FakeBackend):
             return made
         base = made.maps["encoder-decoder"]
         ones = np.ones((base.weights.shape[2], base.grid.items), np.float32)
-        found = [*rollout_maps(made.maps), gradient_map(base, ones)]
+        found = [*make_rollout_maps(made.maps), make_gradient_map(base, ones)]
         return replace(made, maps={**made.maps, **{one.site: one for one in found}})
 
 
@@ -73,7 +73,7 @@ class Glancing(fakes.FakeBackend):
     ) -> Trace:
         self.asked.append(request)
         made = replace(fakes.doubly_trace(request.text or "x", "ein Stern"), request=request)
-        found = rollout_maps(made.maps) if request.attribution else []
+        found = make_rollout_maps(made.maps) if request.attribution else []
         return replace(made, maps={**made.maps, **{one.site: one for one in found}})
 
 

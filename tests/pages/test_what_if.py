@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data import pictures
-from areaviz.trace.areas import Area, span_text
+from areaviz.trace.areas import Area, format_span
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Gate, Hide, Weigh
@@ -108,7 +108,7 @@ def test_banned_area_decodes_the_sentence_again(open_page: Open, use_backend: Us
     assert app.selectbox(key="translate_area").options[0].endswith("% on average over the heads")
     heaviest = app.session_state["translate_area"]
     app = add(app)
-    assert f"({span_text(heaviest)})" in shown(app) and CHANGED not in shown(app), (
+    assert f"({format_span(heaviest)})" in shown(app) and CHANGED not in shown(app), (
         "nothing runs before it is asked"
     )
     assert len(backend.asked) == 1

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.arrays_file import example_file
-from areaviz.trace.derived_areas import sums_map
+from areaviz.trace.arrays_file import make_example_file
+from areaviz.trace.derived_areas import make_sums_map
 from areaviz.trace.record import AttentionMap, Trace
 from tests import fakes
 from tests.pages.conftest import Open, shown, with_tab
@@ -47,7 +47,7 @@ def test_page_opens_with_the_example(open_page: Open) -> None:
 
 @pytest.mark.long
 def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
-    app = with_tab(upload(open_page("your_tensors"), example_file()), "view")
+    app = with_tab(upload(open_page("your_tensors"), make_example_file()), "view")
     for site in ("attention", "attention sums"):
         app = app.segmented_control(key="your_tensors_site").set_value(site).run()
         for name in control(app, "View").options:
@@ -57,7 +57,7 @@ def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
 
 
 def test_areas_can_be_larger_or_left_out(open_page: Open) -> None:
-    app = upload(open_page("your_tensors"), example_file())
+    app = upload(open_page("your_tensors"), make_example_file())
     app = app.select_slider(key=SIZE).set_value(1).run()
     assert (
         not app.exception
@@ -109,7 +109,7 @@ def test_labels_are_shown_as_text(open_page: Open) -> None:
 def test_many_sites_are_a_list_with_derived_ones_labelled(open_page: Open) -> None:
     trace = fakes.trace()
     sums = [
-        sums_map(replace(one, grid=AreaGrid(1, one.grid.items, 1, 1)), (1, 2))
+        make_sums_map(replace(one, grid=AreaGrid(1, one.grid.items, 1, 1)), (1, 2))
         for one in items(trace)
     ]
     content = codec.to_bytes(
@@ -132,7 +132,7 @@ def test_many_sites_are_a_list_with_derived_ones_labelled(open_page: Open) -> No
         and not app.error
         and "derived from the weights of regular heads" in shown(app)
     )
-    app = upload(app, example_file())
+    app = upload(app, make_example_file())
     assert not app.error and "does not exist here" not in shown(app), "another file begins anew"
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
+from areaviz.trace.areas import Area, AreaGrid, format_area, format_span
 
 
 def enumerated(grid: AreaGrid) -> list[Area]:
@@ -127,10 +127,10 @@ def test_foreign_area_has_no_index(area: Area) -> None:
 
 
 def test_area_description_in_words() -> None:
-    assert area_text(Area(1, 3, 2, 3)) == "rows 2-3, columns 4-6"
-    assert area_text(Area(2, 4, 1, 1)) == "row 3, column 5"
+    assert format_area(Area(1, 3, 2, 3)) == "rows 2-3, columns 4-6"
+    assert format_area(Area(2, 4, 1, 1)) == "row 3, column 5"
 
 
 def test_span_description_in_words() -> None:
-    assert span_text(Area(0, 2, 1, 1)) == "item 3"
-    assert span_text(Area(0, 2, 1, 3)) == "items 3-5"
+    assert format_span(Area(0, 2, 1, 1)) == "item 3"
+    assert format_span(Area(0, 2, 1, 3)) == "items 3-5"

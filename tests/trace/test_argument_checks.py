@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from areaviz.trace.argument_checks import MAX_NAME_BYTES, file_of, path_of
+from areaviz.trace.argument_checks import MAX_NAME_BYTES, expand_path, find_file
 from areaviz.trace.errors import InputError
 
 
 def test_path_of_expands_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert path_of("~/a.npz") == tmp_path / "a.npz"
-    assert path_of(Path("a/~/b")) == Path("a/~/b")
+    assert expand_path("~/a.npz") == tmp_path / "a.npz"
+    assert expand_path(Path("a/~/b")) == Path("a/~/b")
 
 
 @pytest.mark.parametrize(
@@ -32,23 +32,23 @@ def test_path_of_expands_the_home_folder(tmp_path: Path, monkeypatch: pytest.Mon
 )
 def test_path_of_refuses_impossible_paths(given: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        path_of(given)
+        expand_path(given)
 
 
 def test_path_of_accepts_the_longest_name(tmp_path: Path) -> None:
     path = tmp_path / ("a" * MAX_NAME_BYTES)
     path.touch()
-    assert file_of(path) == path
+    assert find_file(path) == path
 
 
 def test_file_of_needs_a_readable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="is a folder. Give the files in it"):
-        file_of(tmp_path)
+        find_file(tmp_path)
     path = tmp_path / "a.npz"
     with pytest.raises(InputError, match='File .*a.npz" does not exist. Check the path'):
-        file_of(path)
+        find_file(path)
     path.touch()
-    assert file_of(str(path)) == path
+    assert find_file(str(path)) == path
     monkeypatch.setattr(os, "access", lambda place, mode: False)
     with pytest.raises(InputError, match="You may not read the file .*a.npz"):
-        file_of(path)
+        find_file(path)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace import codec
-from areaviz.trace.arrays_file import example_arrays, example_file, from_npz
+from areaviz.trace.arrays_file import from_npz, make_example_arrays, make_example_file
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from tests import fakes
@@ -47,13 +47,13 @@ def packed(**entries: bytes) -> bytes:
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_example_file_is_read(compressed: bool) -> None:
-    arrays: dict[str, Any] = example_arrays()
+    arrays: dict[str, Any] = make_example_arrays()
     trace = from_npz(saved(compressed, **arrays))
     validate(trace)
     np.testing.assert_allclose(trace.maps["attention"].weights, arrays["weights"], rtol=1e-5)
     assert trace.fields["memory"].raw.startswith("The old red train")
     assert trace.fields["query"].labels[3] == "Zug"
-    assert from_npz(example_file()).maps["attention sums"].grid.max_width == 3
+    assert from_npz(make_example_file()).maps["attention sums"].grid.max_width == 3
 
 
 def test_cells_and_picture_are_read() -> None:
@@ -185,7 +185,7 @@ def test_false_sizes_are_refused_before_allocation() -> None:
 @SOME
 @given(st.data())
 def test_damaged_file_gives_an_error_or_a_trace(data: st.DataObject) -> None:
-    content = bytearray(example_file())
+    content = bytearray(make_example_file())
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.attribution import (
-    attributed_site,
-    attributions_of_layer,
     compare_attribution,
-    gradient_map,
+    find_attributions_of_layer,
+    make_gradient_map,
     mean_of,
+    split_attributed_site,
 )
 from areaviz.trace.record import AttentionMap
 from tests.fakes import trace
@@ -88,7 +88,7 @@ def test_shared_zeros_do_not_count_as_agreement() -> None:
 
 def test_gradient_map_shows_magnitudes() -> None:
     base = trace("ab", "x").maps["encoder-decoder"]
-    found = gradient_map(base, np.array([[1, -2, 1], [0, 0, 0]], np.float32))
+    found = make_gradient_map(base, np.array([[1, -2, 1], [0, 0, 0]], np.float32))
     expected = np.array([[0.25, 0.5, 0.25], [0, 0, 0]])
     np.testing.assert_allclose(found.weights[0, 0], expected)
     assert found.site == "encoder-decoder gradient" and "not attention" in found.derived
@@ -97,9 +97,9 @@ def test_gradient_map_shows_magnitudes() -> None:
 def test_attribution_is_found_for_the_attributed_map() -> None:
     whole = trace("ab", "x")
     base = whole.maps["encoder-decoder"]
-    near = gradient_map(base, np.ones((2, 3), np.float32))
+    near = make_gradient_map(base, np.ones((2, 3), np.float32))
     maps = {**whole.maps, near.site: near}
-    assert attributions_of_layer(maps, "encoder-decoder", 1) == {" gradient": (near, 0)}
-    assert attributions_of_layer(maps, "encoder self", 1) == {}
-    assert attributed_site(near.site) == ("encoder-decoder", " gradient")
-    assert attributed_site("encoder self") == ("encoder self", "")
+    assert find_attributions_of_layer(maps, "encoder-decoder", 1) == {" gradient": (near, 0)}
+    assert find_attributions_of_layer(maps, "encoder self", 1) == {}
+    assert split_attributed_site(near.site) == ("encoder-decoder", " gradient")
+    assert split_attributed_site("encoder self") == ("encoder self", "")

@@ -25,15 +25,15 @@ from areaviz.trace.derived_areas import (
     SUMS,
     AreaSoftmax,
     AreaSums,
-    areas_map,
-    shared_sums,
-    shares_of_logs,
-    sums_map,
+    compute_shared_sums,
+    compute_shares_of_logs,
+    make_areas_map,
+    make_sums_map,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.on_disk import UPLOADED, open_trace
-from areaviz.trace.record import FloatArray, Trace, held_bytes
+from areaviz.trace.record import FloatArray, Trace, count_held_bytes
 from tests import fakes
 from tests.faults.files import repacked
 from tests.trace.strategies import SOME, grids
@@ -107,7 +107,9 @@ def test_areas_follow_their_definition(grid: AreaGrid, seed: int, masked: float)
 def test_constant_added_to_logits_changes_no_area(grid: AreaGrid, seed: int) -> None:
     logits = np.random.default_rng(seed).normal(0, 3, (4, grid.items)).astype(np.float32)
     moved = logits + np.array([[1], [-3], [10], [0]], np.float32)
-    np.testing.assert_allclose(shares_of_logs(moved, grid), shares_of_logs(logits, grid), atol=1e-5)
+    np.testing.assert_allclose(
+        compute_shares_of_logs(moved, grid), compute_shares_of_logs(logits, grid), atol=1e-5
+    )
 
 
 def areas_trace(area_size: int = 3, masked: float = 0.2) -> Trace:
@@ -115,7 +117,7 @@ def areas_trace(area_size: int = 3, masked: float = 0.2) -> Trace:
     logs = logs_of(np.random.default_rng(5), (3, 2, 12, 12), masked)
     array = np.asarray(AreaSoftmax(logs, AreaGrid(1, 12, 1, 1)))
     trace = trace_of(array, area_size)
-    areas = areas_map(trace.maps[SITE], logs, (area_size, area_size))
+    areas = make_areas_map(trace.maps[SITE], logs, (area_size, area_size))
     maps = {SITE: trace.maps[SITE], areas.site: areas, SITE + SUMS: trace.maps[SITE + SUMS]}
     return replace(trace, maps=maps)
 
@@ -153,9 +155,9 @@ def test_shared_logarithms_are_stored_once(read: Callable[[bytes], Trace]) -> No
     logs = areas.weights.made_of
     items: Any = AreaSoftmax(logs, AreaGrid(1, 12, 1, 1))
     attention = replace(trace.maps[SITE], weights=items)
-    sums = sums_map(attention, (3, 3))
+    sums = make_sums_map(attention, (3, 3))
     trace = replace(trace, maps={SITE: attention, areas.site: areas, sums.site: sums})
-    assert held_bytes(trace.maps.values()) == logs.nbytes
+    assert count_held_bytes(trace.maps.values()) == logs.nbytes
     content = codec.to_bytes(trace)
     assert names_of(content) == ["map.attention.logs.npy"]
     found = read(content)
@@ -168,9 +170,9 @@ def test_areas_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch
 
     def counted(logs: FloatArray, grid: AreaGrid) -> FloatArray:
         asked.append(logs.shape)
-        return shares_of_logs(logs, grid)
+        return compute_shares_of_logs(logs, grid)
 
-    monkeypatch.setattr(derived_areas, "shares_of_logs", counted)
+    monkeypatch.setattr(derived_areas, "compute_shares_of_logs", counted)
     trace = areas_trace()
     content = codec.to_bytes(trace)
     for areas in (trace.maps[SITE + AS_AREAS], codec.from_bytes(content).maps[SITE + AS_AREAS]):
@@ -190,7 +192,7 @@ def test_large_maps_keep_recently_read_layers(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(derived_areas, "KEPT_BYTES", 2 * a_layer + 1)
     trace = areas_trace()
     assert trace.maps[SITE + AS_AREAS].weights.cached_bytes == 2 * a_layer
-    assert trace.nbytes == held_bytes(trace.maps.values()) + 2 * 2 * a_layer
+    assert trace.nbytes == count_held_bytes(trace.maps.values()) + 2 * 2 * a_layer
     monkeypatch.setattr(derived_areas, "KEPT_BYTES", 1)
     sums: Any = areas_trace().maps[SITE + SUMS].weights
     assert sums.cached_bytes == a_layer and np.shares_memory(sums[0], sums[0])
@@ -255,9 +257,9 @@ def test_sums_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch)
 
     def counted(weights: FloatArray, grid: AreaGrid) -> FloatArray:
         asked.append(weights.shape)
-        return shared_sums(weights, grid)
+        return compute_shared_sums(weights, grid)
 
-    monkeypatch.setattr(derived_areas, "shared_sums", counted)
+    monkeypatch.setattr(derived_areas, "compute_shared_sums", counted)
     sums = trace_of(weights(4, 3, 6, 8)).maps[SITE + SUMS]
     codec.to_bytes(trace_of(weights(4, 3, 6, 8)))
     assert asked == []

@@ -91,7 +91,7 @@ def test_documented_history_example_matches_traces() -> None:
 def test_documented_link_table_matches_links() -> None:
     rows = table(section("Links"))
     asked, focus = link.from_params({name: example for name, example, _ in rows})
-    named = link.picture_name({name: example for name, example, _ in rows})
+    named = link.get_picture_name({name: example for name, example, _ in rows})
     known = {name: example for name, example, _ in rows}
     asked = replace(asked, picture=fakes.picture(named or ""), sound=fakes.sound(known["sound"]))
     asked = replace(asked, clip=fakes.clip(known["clip"]))

@@ -19,10 +19,10 @@ from areaviz.trace.interventions import (
     Places,
     Share,
     Weigh,
-    area_factors,
-    changed_areas,
-    changes_by_site,
     check_changes,
+    compute_area_factors,
+    list_changes_by_site,
+    mask_changed_areas,
 )
 from areaviz.trace.limits import MAX_CHANGED, MAX_CHANGES
 from tests.trace.sentence import assert_one_sentence
@@ -56,7 +56,7 @@ def test_normalisation_survives_round_trip_as_text() -> None:
     text = "share:encoder-decoder:factor=2.0:smooth=1:window=20;share:encoder-decoder"
     assert to_text(made) == text and from_text(text) == made
     PLACES.check(made)
-    assert changes_by_site(made, SITES) == []
+    assert list_changes_by_site(made, SITES) == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_switches_out_of_range_are_refused(text: str) -> None:
 @given(grids(), st.data())
 def test_items_touch_all_areas_containing_them(grid: AreaGrid, data: st.DataObject) -> None:
     items = data.draw(st.lists(st.integers(0, grid.items - 1), min_size=1, max_size=4))
-    found = changed_areas(Weigh("s", tuple(items)), grid.table(), grid.width)
+    found = mask_changed_areas(Weigh("s", tuple(items)), grid.table(), grid.width)
     for index, holds in enumerate(found):
         area = grid.area(index)
         held = {
@@ -87,14 +87,14 @@ def test_items_touch_all_areas_containing_them(grid: AreaGrid, data: st.DataObje
             for column in range(area.left, area.left + area.width)
         }
         assert holds == bool(held & set(items))
-    others = changed_areas(Weigh("s", tuple(items), rest=True), grid.table(), grid.width)
+    others = mask_changed_areas(Weigh("s", tuple(items), rest=True), grid.table(), grid.width)
     assert np.array_equal(others, ~found)
 
 
 def test_named_area_touches_only_itself() -> None:
     grid = AreaGrid(2, 3, 2, 2)
     for index in range(grid.count):
-        found = changed_areas(Weigh("s", areas=(grid.area(index),)), grid.table(), grid.width)
+        found = mask_changed_areas(Weigh("s", areas=(grid.area(index),)), grid.table(), grid.width)
         assert np.flatnonzero(found).tolist() == [index]
 
 
@@ -105,21 +105,21 @@ def test_factors_of_overlapping_changes_multiply() -> None:
         Weigh("s", (0, 1), factor=3, head=1),
         Weigh("s", (2,), query=1),
     ]
-    factors = area_factors(weighs, grid.table(), 3, 2, 2)
+    factors = compute_area_factors(weighs, grid.table(), 3, 2, 2)
     assert factors.tolist() == [[[0.5, 1, 1], [0.5, 1, 0]], [[1.5, 3, 1], [1.5, 3, 0]]]
-    assert area_factors(weighs[:2], grid.table(), 3, 2, 9).shape == (2, 1, 3)
+    assert compute_area_factors(weighs[:2], grid.table(), 3, 2, 9).shape == (2, 1, 3)
 
 
 def test_too_large_product_of_factors_is_refused() -> None:
     grid = AreaGrid(1, 3, 1, 1)
-    factors = area_factors([Weigh("s", (0,), factor=100)] * 6, grid.table(), 3, 1, 1)
+    factors = compute_area_factors([Weigh("s", (0,), factor=100)] * 6, grid.table(), 3, 1, 1)
     assert factors.max() == pytest.approx(1e12)
     with pytest.raises(
         InputError, match=r"multiply one weight or head by 1e\+14, but the limit is"
     ):
-        area_factors([Weigh("s", (0,), factor=100)] * 7, grid.table(), 3, 1, 1)
+        compute_area_factors([Weigh("s", (0,), factor=100)] * 7, grid.table(), 3, 1, 1)
     banned = [Weigh("s", (0,), factor=0), *[Weigh("s", (0,), factor=100)] * 9]
-    assert np.isfinite(area_factors(banned, grid.table(), 3, 1, 1)).all()
+    assert np.isfinite(compute_area_factors(banned, grid.table(), 3, 1, 1)).all()
 
 
 def test_touched_areas_are_found_quickly() -> None:
@@ -127,7 +127,7 @@ def test_touched_areas_are_found_quickly() -> None:
     grid = AreaGrid(1, 1000, 1, 5)
     areas = tuple(grid.area(index % grid.count) for index in range(MAX_CHANGED))
     began = time.process_time()
-    assert changed_areas(Weigh("s", areas=areas), grid.table(), grid.width).all()
+    assert mask_changed_areas(Weigh("s", areas=areas), grid.table(), grid.width).all()
     assert time.process_time() - began < 1
 
 
@@ -147,7 +147,7 @@ def test_values_of_other_types_are_refused(change: Change, said: str) -> None:
 
 
 def test_hiding_bans_items_at_every_site() -> None:
-    assert changes_by_site([Hide("source", (1, 2)), Gate("encoder self")], SITES) == [
+    assert list_changes_by_site([Hide("source", (1, 2)), Gate("encoder self")], SITES) == [
         Weigh("encoder self", (1, 2)),
         Weigh("encoder-decoder", (1, 2)),
         Gate("encoder self"),

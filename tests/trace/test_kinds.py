@@ -9,9 +9,9 @@ import pytest
 from areaviz.drawing.select import describe_items
 from areaviz.drawing.sites import name_site
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import facts_field
-from areaviz.trace.kinds import FACTS, KINDS, POINTS, SOUND, in_text, kind_of_field
-from areaviz.trace.points import points_field
+from areaviz.trace.facts import make_facts_field
+from areaviz.trace.kinds import FACTS, KINDS, POINTS, SOUND, find_kind_of_field, has_text_positions
+from areaviz.trace.points import make_points_field
 from areaviz.trace.request import MEDIA, Request
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence
@@ -19,7 +19,7 @@ from tests.trace.sentence import assert_one_sentence
 
 def test_unknown_kind_is_refused_by_name() -> None:
     field = replace(fakes.trace().fields["source"], kind="smell")
-    for ask in (kind_of_field, in_text, lambda one: describe_items(one, [0])):
+    for ask in (find_kind_of_field, has_text_positions, lambda one: describe_items(one, [0])):
         with pytest.raises(InputError, match='unknown kind "smell"') as refused:
             ask(field)
         assert_one_sentence(refused.value)
@@ -38,15 +38,15 @@ def test_every_input_except_text_is_a_kind() -> None:
 
 
 def test_examples_fit_their_kinds() -> None:
-    points, facts = points_field(POINTS.example), facts_field(FACTS.example)
+    points, facts = make_points_field(POINTS.example), make_facts_field(FACTS.example)
     assert POINTS.problem(points, Request("m", POINTS.example)) == ""
     assert FACTS.problem(facts, Request("m", FACTS.example)) == ""
     assert "other points" in POINTS.problem(points, Request("m", "1,2"))
 
 
 def test_items_are_described_by_their_kind() -> None:
-    assert describe_items(points_field("1,2 3,4"), [0, 1]) == "point 1, point 2"
-    facts = facts_field("Ann left. Bob ran. Where is Bob?")
+    assert describe_items(make_points_field("1,2 3,4"), [0, 1]) == "point 1, point 2"
+    facts = make_facts_field("Ann left. Bob ran. Where is Bob?")
     assert describe_items(facts, [1]) == "“Bob ran.”"
     assert describe_items(fakes.caption_trace().fields["picture"], [0]) == ""
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.arrays import from_arrays
-from areaviz.trace.derived_areas import AS_AREAS, areas_map
+from areaviz.trace.derived_areas import AS_AREAS, make_areas_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Gate, Hide, Weigh
-from areaviz.trace.logits import Logits, change_part, has_logits, known_logits
+from areaviz.trace.logits import Logits, change_part, find_known_logits, has_logits
 from areaviz.trace.logits_file import logits_from_bytes, logits_to_bytes
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -33,7 +33,7 @@ def with_areas(rows: int = 1, columns: int = 7) -> Trace:
     weights = rng.dirichlet(np.ones(rows * columns), (2, 3, 4)).astype(np.float32)
     trace = from_arrays(weights)
     logs: Any = np.log(weights).astype(np.float16)
-    derived = areas_map(trace.maps[SITE], logs, (1, 3))
+    derived = make_areas_map(trace.maps[SITE], logs, (1, 3))
     return replace(trace, maps={**trace.maps, derived.site: derived})
 
 
@@ -41,7 +41,7 @@ def with_areas(rows: int = 1, columns: int = 7) -> Trace:
 def test_logarithms_of_weights_explain_logits(site: str) -> None:
     trace = with_areas()
     attention = trace.maps[site]
-    found = known_logits(trace, site, 1)
+    found = find_known_logits(trace, site, 1)
     assert found is not None and found.is_shifted and has_logits(trace, site)
     for head, query in ((0, 0), (2, 3)):
         totals = []
@@ -58,7 +58,7 @@ def test_logarithms_of_weights_explain_logits(site: str) -> None:
 def test_weights_alone_do_not_explain_logits() -> None:
     plain = from_arrays(np.full((1, 1, 2, 4), 0.25, np.float32), area_size=2)
     for site in plain.maps:
-        assert not has_logits(plain, site) and known_logits(plain, site, 0) is None
+        assert not has_logits(plain, site) and find_known_logits(plain, site, 0) is None
     assert not has_logits(fakes.trace(), "encoder-decoder")
     assert not has_logits(fakes.trace(), "no such site")
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import (
-    facts_field,
-    facts_problem,
+    find_facts_problem,
     locate_sentences,
-    question_field,
+    make_facts_field,
+    make_question_field,
     split_story,
 )
-from areaviz.trace.points import points_field, points_of, points_problem, points_text
+from areaviz.trace.points import find_points_problem, format_points, make_points_field, parse_points
 from areaviz.trace.request import Request
 
 coordinates = st.integers(0, 1000)
@@ -25,15 +25,15 @@ coordinates = st.integers(0, 1000)
 
 @given(st.lists(st.tuples(coordinates, coordinates), min_size=1, max_size=20))
 def test_points_survive_round_trip_as_text(points: list[tuple[int, int]]) -> None:
-    text = points_text(np.array(points))
-    assert points_of(text).tolist() == [list(point) for point in points]
-    assert points_problem(points_field(text), Request("m", text)) == ""
+    text = format_points(np.array(points))
+    assert parse_points(text).tolist() == [list(point) for point in points]
+    assert find_points_problem(make_points_field(text), Request("m", text)) == ""
 
 
 @given(st.text(max_size=60))
 def test_any_text_of_points_is_read_or_refused(text: str) -> None:
     try:
-        found = points_of(text)
+        found = parse_points(text)
     except InputError as error:
         assert "is not a point" in str(error)
     else:
@@ -41,10 +41,10 @@ def test_any_text_of_points_is_read_or_refused(text: str) -> None:
 
 
 def test_field_has_the_points_of_its_request() -> None:
-    field = points_field("1,2 3,4")
+    field = make_points_field("1,2 3,4")
     assert field.labels == ("1", "2")
-    assert "other points" in points_problem(field, Request("m", "1,2 3,5"))
-    assert "is not" in points_problem(field, Request("m", "A dog."))
+    assert "other points" in find_points_problem(field, Request("m", "1,2 3,5"))
+    assert "is not" in find_points_problem(field, Request("m", "A dog."))
 
 
 @given(st.text(max_size=80))
@@ -60,17 +60,17 @@ def test_story_ends_with_its_question() -> None:
     facts, question = split_story(text)
     assert [text[start:end] for start, end in facts] == ["Ann sat.", "Bob, too!"]
     assert text[question[0] : question[1]] == "Who sat?"
-    assert question_field(text).labels == ("Who sat?",)
+    assert make_question_field(text).labels == ("Who sat?",)
 
 
 def test_field_has_the_facts_of_its_request() -> None:
     text = "Ann sat. Who sat?"
-    field = facts_field(text)
-    assert facts_problem(field, Request("m", text)) == ""
-    assert "other facts" in facts_problem(field, Request("m", "Bob sat. Who sat?"))
-    assert "not a story" in facts_problem(field, Request("m", "Ann sat."))
+    field = make_facts_field(text)
+    assert find_facts_problem(field, Request("m", text)) == ""
+    assert "other facts" in find_facts_problem(field, Request("m", "Bob sat. Who sat?"))
+    assert "not a story" in find_facts_problem(field, Request("m", "Ann sat."))
     moved = replace(field, anchors=field.anchors + 1)
-    assert "other facts" in facts_problem(moved, Request("m", text))
+    assert "other facts" in find_facts_problem(moved, Request("m", text))
 
 
 @pytest.mark.parametrize("text", ["", " ", "...", "Ann sat"])

@@ -175,10 +175,10 @@ def test_densest_areas_match_item_shares(
 
 def test_smallest_shown_area_follows_focus_and_grid() -> None:
     several, any_size = Focus("encoder-decoder", areas="several"), Focus("encoder-decoder")
-    assert query.smallest_area(two_spans(), several) == 2
-    assert query.smallest_area(two_spans(), any_size) == 1
+    assert query.find_smallest_area_size(two_spans(), several) == 2
+    assert query.find_smallest_area_size(two_spans(), any_size) == 1
     single = fakes.trace(area_size=1).maps["encoder-decoder"]
-    assert query.smallest_area(single, several) == 1
+    assert query.find_smallest_area_size(single, several) == 1
 
 
 @SOME
@@ -325,8 +325,8 @@ def test_word_shares_sum_to_one() -> None:
 def test_predicted_bytes_equal_weight_bytes() -> None:
     attention = fakes.trace().maps["encoder-decoder"]
     layers, heads, queries, _ = attention.weights.shape
-    assert query.predicted_bytes(layers, heads, queries, attention.grid) == attention.weights.nbytes
-    assert query.predicted_bytes(6, 8, 4096, AreaGrid(1, 4096, 1, 4)) > 12 * 10**9
+    assert query.predict_bytes(layers, heads, queries, attention.grid) == attention.weights.nbytes
+    assert query.predict_bytes(6, 8, 4096, AreaGrid(1, 4096, 1, 4)) > 12 * 10**9
 
 
 def test_divergence_is_zero_to_one_bit() -> None:
@@ -334,17 +334,17 @@ def test_divergence_is_zero_to_one_bit() -> None:
     second = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0.5, 0]], np.float32)
     # In the last row the mean is (3/4, 1/4) with 0.8113 bits, and the two rows have 0 and 1 bit.
     np.testing.assert_allclose(
-        query.jensen_shannon_divergence(first, second), [0, 1, 0.811278 - 0.5], atol=1e-5
+        query.compute_jensen_shannon_divergence(first, second), [0, 1, 0.811278 - 0.5], atol=1e-5
     )
     np.testing.assert_allclose(
-        query.jensen_shannon_divergence(second, first),
-        query.jensen_shannon_divergence(first, second),
+        query.compute_jensen_shannon_divergence(second, first),
+        query.compute_jensen_shannon_divergence(first, second),
     )
 
 
 def test_entropy_follows_its_definition() -> None:
     rows = np.array([[0.5, 0.5, 0], [1, 0, 0], [0.25, 0.25, 0.5], [0, 0, 0]], np.float32)
-    np.testing.assert_allclose(query.entropy_bits(rows), [1, 0, 1.5, 0])
+    np.testing.assert_allclose(query.compute_entropy_bits(rows), [1, 0, 1.5, 0])
 
 
 @given(

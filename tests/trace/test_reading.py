@@ -45,7 +45,7 @@ def test_read_areas_matches_algebra_for_one_query(
     assert found("heaviest") == query.top_areas(attention, 0, head, asked)
     covered = query.item_shares(attention, 0, head)[asked]
     best = sorted(range(grid.items), key=lambda item: (-covered[item], item))[:3]
-    expected = [reading.item_area(grid, item) for item in best if covered[item] > 0]
+    expected = [reading.make_item_area(grid, item) for item in best if covered[item] > 0]
     assert [one.area for one in found("coverage")] == expected
     densest = query.densest_areas(attention, 0, head, focus.mass / 100)[asked]
     assert found("densest") == ([densest] if densest else [])
@@ -83,7 +83,7 @@ def test_area_of_each_row_is_first_read_area(attention: AttentionMap, name: str)
     rows = [(0, 1), (0, queries)]
     for head in (None, 0):
         focus = Focus("site", head=head, reading=name)
-        found = reading.area_of_each(attention, focus, rows)
+        found = reading.find_area_of_each(attention, focus, rows)
         if name == "coverage":
             assert found == [None, None]
             continue
@@ -99,7 +99,7 @@ def test_densest_span_may_exceed_largest_model_area() -> None:
 
 
 def test_sink_disappears_against_the_average() -> None:
-    ratio_QN = reading.against_average(SUNK)
+    ratio_QN = reading.compare_with_average(SUNK)
     assert ratio_QN[:, [0, 2]] == pytest.approx(np.zeros((2, 2)), abs=1e-6)
     more = math.log2((0.9 * 0.1 + 0.025) / (0.9 * 0.05 + 0.025))
     assert ratio_QN[0, 1] == ratio_QN[1, 3] == pytest.approx(more)
@@ -110,7 +110,7 @@ def test_sink_disappears_against_the_average() -> None:
 @given(maps())
 def test_average_covers_only_attending_queries(attention: AttentionMap) -> None:
     shares_QN = query.item_shares(attention, 0, 0)
-    ratio_QN, items = reading.against_average(shares_QN), attention.grid.items
+    ratio_QN, items = reading.compare_with_average(shares_QN), attention.grid.items
     seen = [row for row in shares_QN.tolist() if any(row)]
     for row, shares in enumerate(shares_QN.tolist()):
         for item in range(items):
@@ -150,5 +150,5 @@ def test_picture_reading_has_cells_as_areas() -> None:
     focus = Focus("encoder-decoder", reading="coverage")
     found = reading.read_areas(attention, focus, None, [0], 2)
     covered = query.item_shares(attention, 0, None)[0]
-    assert found[0].area == reading.item_area(attention.grid, int(covered.argmax()))
+    assert found[0].area == reading.make_item_area(attention.grid, int(covered.argmax()))
     assert found[0].weight == pytest.approx(float(covered.max()))

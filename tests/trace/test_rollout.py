@@ -13,7 +13,12 @@ from areaviz.trace.areas import FloatArray
 from areaviz.trace.check import validate
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Trace
-from areaviz.trace.rollout import Across, attention_rollout, rolled_across, rollout_maps
+from areaviz.trace.rollout import (
+    Across,
+    attention_rollout,
+    compute_rollout_across,
+    make_rollout_maps,
+)
 from tests.fakes import trace
 
 
@@ -75,7 +80,7 @@ def test_decoder_rollout_reads_the_encoder_output(seed: int, layers: int) -> Non
     own = np.tril(random_rows(seed, layers, 4, 4))
     own /= own.sum(-1, keepdims=True)
     across, made = random_rows(seed + 1, layers, 4, 3), random_rows(seed + 2, 1, 3, 3)
-    history, source = rolled_across(own, [Across(across, made)])
+    history, source = compute_rollout_across(own, [Across(across, made)])
     words, text = np.eye(4, dtype=np.float32), np.zeros((4, 3), np.float32)
     for layer in range(layers):
         words = slow_step(words, slow_product(own[layer], words))
@@ -90,7 +95,7 @@ def test_decoder_rollout_reads_the_encoder_output(seed: int, layers: int) -> Non
 
 def test_rollout_covers_every_site_of_a_translator() -> None:
     whole = trace("A dog", "Ein")
-    maps = {one.site: one for one in rollout_maps(whole.maps)}
+    maps = {one.site: one for one in make_rollout_maps(whole.maps)}
     assert set(maps) == {f"{site} rollout" for site in whole.maps}
     validate(replace(whole, maps={**whole.maps, **maps}))
     encoder = means(whole.maps["encoder self"])
@@ -100,7 +105,7 @@ def test_rollout_covers_every_site_of_a_translator() -> None:
     # The decoder reads the finished encoder in every layer.
     made = attention_rollout(encoder)[-1:]
     across = Across(means(whole.maps["encoder-decoder"]), made)
-    _, source = rolled_across(means(whole.maps["decoder self"]), [across])
+    _, source = compute_rollout_across(means(whole.maps["decoder self"]), [across])
     np.testing.assert_allclose(maps["encoder-decoder rollout"].weights[:, 0], source, atol=1e-5)
     # No output depends on later outputs.
     assert not np.triu(maps["decoder self rollout"].weights[-1, 0], 1).any()
@@ -112,7 +117,9 @@ def test_class_token_rollout_reads_cells_layer_by_layer() -> None:
     asks = replace(
         cells, site="class token", query="target", weights=cells.weights[:, :, : len("x") + 1]
     )
-    maps = {one.site: one for one in rollout_maps({"class token": asks, "encoder self": cells})}
+    maps = {
+        one.site: one for one in make_rollout_maps({"class token": asks, "encoder self": cells})
+    }
     # The expected rollout is the one with the token before the cells, and no cell attending to it.
     items = cells.grid.items
     both = np.zeros((cells.layers, items + 1, items + 1), np.float32)
@@ -128,21 +135,21 @@ def alone(whole: Trace, site: str) -> dict[str, AttentionMap]:
 
 def test_cross_attention_alone_has_no_rollout() -> None:
     whole = trace("A dog", "Ein")
-    assert rollout_maps(alone(whole, "encoder-decoder")) == []
-    assert len(rollout_maps(alone(whole, "encoder self"))) == 1
+    assert make_rollout_maps(alone(whole, "encoder-decoder")) == []
+    assert len(make_rollout_maps(alone(whole, "encoder self"))) == 1
 
 
 def test_rollout_omits_sites_with_mismatched_layers() -> None:
     whole = trace("A dog", "Ein")
     across = whole.maps["encoder-decoder"]
     fewer = replace(across, weights=across.weights[:1])
-    found = rollout_maps({**whole.maps, "encoder-decoder": fewer})
+    found = make_rollout_maps({**whole.maps, "encoder-decoder": fewer})
     assert [one.site for one in found] == ["encoder self rollout"]
 
 
 @pytest.mark.parametrize("area_size", [1, 3])
 def test_rollout_of_area_attention_uses_covered_items(area_size: int) -> None:
     whole = trace("A dog", "Ein", area_size=area_size)
-    (found,) = rollout_maps(alone(whole, "encoder self"))
+    (found,) = make_rollout_maps(alone(whole, "encoder self"))
     assert found.grid.count == found.grid.items == len(whole.fields["source"])
     np.testing.assert_allclose(found.weights.sum(-1), 1, atol=1e-5)

@@ -9,11 +9,11 @@ import pytest
 
 from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.drawing.sites import list_sites, name_site
-from areaviz.trace.attribution import compare_attribution, gradient_map, mean_of
+from areaviz.trace.attribution import compare_attribution, make_gradient_map, mean_of
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.rollout import rollout_maps
+from areaviz.trace.rollout import make_rollout_maps
 from areaviz.views import VIEWS
 from areaviz.views.attribution_comparison import COLUMNS, describe_agreement, find
 from tests import fakes
@@ -26,7 +26,7 @@ def trace() -> Trace:
     plain = fakes.trace("A small dog", "Ein Hund")
     base = plain.maps[SITE]
     products = np.random.default_rng(0).normal(size=(base.weights.shape[2], base.grid.items))
-    added = [*rollout_maps(plain.maps), gradient_map(base, products.astype(np.float32))]
+    added = [*make_rollout_maps(plain.maps), make_gradient_map(base, products.astype(np.float32))]
     return replace(plain, maps={**plain.maps, **{one.site: one for one in added}})
 
 
@@ -59,7 +59,7 @@ def test_words_state_the_agreement(trace: Trace) -> None:
     words = describe_agreement(trace, Focus(SITE, 1))
     assert "rollout: rank correlation " in words and "of the top 3 in common" in words
     short = fakes.trace("A", "E")
-    maps = {**short.maps, **{one.site: one for one in rollout_maps(short.maps)}}
+    maps = {**short.maps, **{one.site: one for one in make_rollout_maps(short.maps)}}
     assert "–" in describe_agreement(replace(short, maps=maps), Focus(SITE))
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.facts import GOLD, facts_field, question_field
-from areaviz.trace.points import points_field
+from areaviz.trace.facts import GOLD, make_facts_field, make_question_field
+from areaviz.trace.points import make_points_field
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
@@ -21,8 +21,8 @@ POINTS = "0,0 1000,0 1000,1000 0,1000 500,400"
 
 def story_trace(gold: str = "") -> Trace:
     fields = {
-        "facts": facts_field(STORY),
-        "question": question_field(STORY),
+        "facts": make_facts_field(STORY),
+        "question": make_question_field(STORY),
         "target": Field("target", "text", "Bob", ("Bob",), np.array([[0, 3]])),
     }
     weights = np.array([[0.9, 0.1], [0.2, 0.8]], np.float32)[:, None, None]
@@ -36,7 +36,7 @@ def points_trace(exact: str = "1 2 3 4") -> Trace:
     labels = ("1", "2", "3", "1")
     anchors = np.array([[2 * n, 2 * n + 1] for n in range(4)])
     fields = {
-        "points": points_field(POINTS),
+        "points": make_points_field(POINTS),
         "target": Field("target", "text", "1 2 3 1", labels, anchors),
     }
     weights = np.full((1, 1, 4, 5), 0.1, np.float32)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from areaviz.analysis.measures import CROSS, OWN
 from areaviz.analysis.themes.statistics import RESAMPLES
 from areaviz.trace.errors import InputError
-from areaviz.trace.query import head_shares, head_summary, query_dependence
+from areaviz.trace.query import compute_head_shares, head_summary, query_dependence
 from areaviz.trace.record import AttentionMap, Trace
 
 # Displayed names of the metrics of a head.
@@ -97,7 +97,7 @@ def measure_heads(trace: Trace) -> HeadArray:
     summary = head_summary(attention)
     dependence_LH = np.zeros((attention.layers, attention.heads))
     for layer in range(attention.layers):
-        for head, shares_QN in enumerate(head_shares(attention, layer)):
+        for head, shares_QN in enumerate(compute_head_shares(attention, layer)):
             dependence_LH[layer, head], _ = query_dependence(shares_QN)
     return np.stack([summary.entropy, summary.area_size, summary.peak, dependence_LH]).astype(float)
 

@@ -12,7 +12,7 @@ from areaviz.cards.former_models import find_successor
 from areaviz.cards.opening import Opening
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
-from areaviz.trace.best_alignment import best_site
+from areaviz.trace.best_alignment import split_best_site
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
@@ -138,7 +138,7 @@ class State:
         first = replace(self, site="", layer=None, view=view, focused_model="", opened="")
         if focus is None:
             return replace(first, head=ALL_HEADS, locked=UNSELECTED)
-        site, best = best_site(focus.site)
+        site, best = split_best_site(focus.site)
         layer = BEST_LAYER if best else focus.layer
         return replace(first, site=site, layer=layer, opened=site).locking(focus)
 

@@ -25,7 +25,7 @@ from areaviz.data.pictures import (
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
-from areaviz.trace.link import picture_name
+from areaviz.trace.link import get_picture_name
 from areaviz.trace.picture import Picture
 from areaviz.ui.app.errors import show_error
 from areaviz.ui.app.markdown import escape_markdown
@@ -57,7 +57,7 @@ class PictureState(State):
         if link.problem:
             return state
         try:
-            name = picture_name(link.params)
+            name = get_picture_name(link.params)
         except InputError as error:
             return replace(state, problem=str(error))
         if name is None or (self.chosen and self.chosen.picture.name == name):

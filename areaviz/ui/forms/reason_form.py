@@ -14,7 +14,7 @@ from areaviz.data.points import KINDS
 from areaviz.data.treebank import separate_punctuation
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import split_story
-from areaviz.trace.points import EXTENT, points_text
+from areaviz.trace.points import EXTENT, format_points
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link, default_model
@@ -172,4 +172,4 @@ def _draw_points(page: ReasonPage) -> str:
 
 def _scatter_points(page: ReasonPage) -> None:
     points_N2 = np.random.default_rng(page.state.clicks).integers(0, EXTENT + 1, (10, 2))
-    page.unlock(points=points_text(points_N2), clicks=page.state.clicks + 1)
+    page.unlock(points=format_points(points_N2), clicks=page.state.clicks + 1)

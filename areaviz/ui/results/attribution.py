@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.trace.attribution import WAYS, attributed_site, attributions_of_layer
+from areaviz.trace.attribution import WAYS, find_attributions_of_layer, split_attributed_site
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.markdown import escape_markdown
@@ -58,8 +58,8 @@ def _describe_attribution(trace: Trace, focus: Focus) -> list[str]:
     if not trace.request.attribution or focus.site not in trace.maps:
         return []
     said = [f"{way}: {trace.details[way]}." for way in WAYS.values() if way in trace.details]
-    if attributed_site(focus.site)[1]:
+    if split_attributed_site(focus.site)[1]:
         return [*said, "This is an attribution map, not attention: no head has these weights."]
-    if attributions_of_layer(trace.maps, focus.site, focus.layer):
+    if find_attributions_of_layer(trace.maps, focus.site, focus.layer):
         said.append(f"Agreement with this map: {describe_agreement(trace, focus)}.")
     return said

@@ -12,7 +12,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.drawing.sites import get_layer_noun, list_model_sites, name_site
-from areaviz.trace.best_alignment import BEST, best_site
+from areaviz.trace.best_alignment import BEST, split_best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import known_card
@@ -63,7 +63,7 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
         site: the selected site.
         has_heads: whether the map above lacks a legend in which users choose heads.
     """
-    site, best = best_site(site)
+    site, best = split_best_site(site)
     about = f"Best alignment: {trace.maps[site + BEST].derived}" if best else None
     told = told_sentence(known_card(trace.request.model), site, page.state.layer)
     if told:

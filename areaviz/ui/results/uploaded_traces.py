@@ -13,7 +13,7 @@ from typing import BinaryIO
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_npz
+from areaviz.trace.arrays_file import from_npz, holds_trace, make_example_file, open_npz
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
@@ -137,7 +137,7 @@ def _read_served_file(
 @st.cache_resource(max_entries=2, show_spinner=False)
 def opened_example(area_size: int) -> Trace:
     """Return the trace of the example."""
-    return from_npz(example_file(), area_size)
+    return from_npz(make_example_file(), area_size)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

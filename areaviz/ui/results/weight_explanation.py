@@ -6,8 +6,8 @@ import streamlit as st
 
 from areaviz.backend.base import Caller
 from areaviz.drawing.labels import escape_controls
-from areaviz.trace.logits import Logits, has_logits, known_logits
-from areaviz.trace.query import smallest_area
+from areaviz.trace.logits import Logits, find_known_logits, has_logits
+from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import get_backend, known_card
@@ -60,7 +60,7 @@ def _choose_question(page: AnyPage, trace: Trace, focus: Focus) -> Question | No
         if len(options) > 1:
             query = page.choose(st.selectbox, "Of", "why_query", options, width=200)
         head = find_heaviest_head(trace, focus, query)
-        least = smallest_area(attention, focus)
+        least = find_smallest_area_size(attention, focus)
         areas = list_candidates(trace, focus, head, query, least)
         if not areas:
             st.caption("It attends to nothing in this layer.")
@@ -81,7 +81,7 @@ def _choose_question(page: AnyPage, trace: Trace, focus: Focus) -> Question | No
 
 def _get_logit_terms(trace: Trace, focus: Focus) -> Logits:
     """Return the logit terms recorded in the trace, or computed by the model."""
-    known = known_logits(trace, focus.site, focus.layer)
+    known = find_known_logits(trace, focus.site, focus.layer)
     if known is not None:
         return known
     with draw_progress("Waiting for the model") as report:

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_file import example_file, holds_trace
+from areaviz.trace.arrays_file import holds_trace, make_example_file
 from areaviz.trace.record import Trace
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.page import Page
@@ -96,7 +96,7 @@ def _choose_file(page: TensorsPage, has_served: bool) -> UploadedFile | None:
         st.button("Show an example", disabled=disabled, on_click=ask, args=(page,))
     st.download_button(
         "Download the example",
-        example_file,
+        make_example_file,
         "attention.npz",
         "application/octet-stream",
         on_click="ignore",

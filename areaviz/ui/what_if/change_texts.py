@@ -6,7 +6,7 @@ from areaviz.drawing.select import describe_area, describe_items
 from areaviz.drawing.sites import get_layer_noun, name_site
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Share
-from areaviz.trace.query import smallest_area, top_areas
+from areaviz.trace.query import find_smallest_area_size, top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -25,7 +25,7 @@ def list_candidate_areas(trace: Trace, focus: Focus) -> dict[Area, str]:
         areas = [grid.area(item) for item in focus.items]
         return {area: describe_area(memory, grid, area) for area in areas}
     found: dict[Area, float] = {}
-    least = smallest_area(attention, focus)
+    least = find_smallest_area_size(attention, focus)
     # If single items may be top areas, also offer the top spans.
     sizes = (least,) if least > 1 or grid.count == grid.items else (least, 2)
     for query in focus.items:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.query import output_given
+from areaviz.trace.query import format_given_output
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import known_card
@@ -45,7 +45,7 @@ def run_experiment(
     run = Experiment(request, before, wanted)
     if not wanted:
         return run
-    written, asked = output_given(before), wanted.of(request.checked())
+    written, asked = format_given_output(before), wanted.of(request.checked())
     held = st.session_state.get(_RUNS)
     if held is None or held[0] != (asked, written):
         try:

@@ -8,7 +8,7 @@ import streamlit as st
 from areaviz.drawing.labels import escape_controls
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.trace.interventions import Change, Hide
-from areaviz.trace.kinds import kind_of_field
+from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -53,7 +53,7 @@ def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None
     names = {
         item: escape_markdown(escape_controls(label)) for item, label in enumerate(memory.labels)
     }
-    kind = kind_of_field(memory)
+    kind = find_kind_of_field(memory)
     chosen = page.pills(kind.items.capitalize(), "words", names)
     st.caption(f"What is hidden gets no weight at any step. {kind.hidden}")
     return Hide(memory.name, tuple(sorted(chosen))) if chosen else None

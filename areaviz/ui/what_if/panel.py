@@ -10,10 +10,10 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, list_sample_names
 from areaviz.trace.attribution import WAYS
-from areaviz.trace.best_alignment import best_site
-from areaviz.trace.derived_areas import base_site
+from areaviz.trace.best_alignment import split_best_site
+from areaviz.trace.derived_areas import split_derived_site
 from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
-from areaviz.trace.kinds import kind_of_field
+from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.engine import known_card
@@ -115,8 +115,8 @@ def _list_possible_kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, 
         kinds["hide"] = "Hide cells", hide_cells
     elif memory.name == "sound":
         kinds = {"hide": ("Hide a moment", hide_moment), **kinds}
-    elif kind_of_field(memory).hidden:
-        kinds = {"hide": (f"Hide {kind_of_field(memory).items}", hide_items), **kinds}
+    elif find_kind_of_field(memory).hidden:
+        kinds = {"hide": (f"Hide {find_kind_of_field(memory).items}", hide_items), **kinds}
     if run.request.picture is not None:
         kinds["picture"] = "Swap the picture", _draw_swap_form
     return kinds
@@ -158,8 +158,8 @@ def _draw_weight_form(page: WhatIfPage, run: Experiment, focus: Focus) -> Change
     st.caption(_explain_factor(factor))
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
-    site, best = best_site(focus.site)
-    site, derived = base_site(site)
+    site, best = split_best_site(focus.site)
+    site, derived = split_derived_site(site)
     if best:
         # A best alignment joins heads of several layers.
         layer = head = None
@@ -180,7 +180,7 @@ def _explain_factor(factor: float) -> str:
 def _draw_gate_form(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
     where = escape_markdown(place_words(run.before, focus.site, focus.layer, focus.head))
     st.caption(f"Switched off: {where}. Choose another layer or head above.")
-    return Gate(base_site(focus.site)[0], focus.layer, focus.head)
+    return Gate(split_derived_site(focus.site)[0], focus.layer, focus.head)
 
 
 def _draw_swap_form(page: WhatIfPage, run: Experiment, _: Focus) -> None:

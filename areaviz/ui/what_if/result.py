@@ -17,7 +17,7 @@ from areaviz.evaluation.faithfulness import (
     measure_faithfulness,
 )
 from areaviz.evaluation.probe import Probe
-from areaviz.trace.query import is_one_text, output_given
+from areaviz.trace.query import format_given_output, is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
@@ -104,7 +104,7 @@ def draw_faithfulness(
             probe = replace(probe, contrast=contrast)
         # Use the original request: the model may have received only a part of its picture.
         asked = run.request.checked()
-        request = replace(asked, target=output_given(trace))
+        request = replace(asked, target=format_given_output(trace))
         subject = request, probe
         st.button(
             "Measure", key=page.key("measure"), on_click=page.set, kwargs={"measured": subject}

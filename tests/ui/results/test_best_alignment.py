@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from areaviz.cards.opening import Opening
 from areaviz.drawing.sites import list_model_sites, name_site
-from areaviz.trace.best_alignment import BEST, BestAlignment, with_best
+from areaviz.trace.best_alignment import BEST, BestAlignment, add_best
 from areaviz.trace.request import Focus
 from areaviz.ui.app.state import BEST_LAYER, State
 from areaviz.ui.results.focus import layer_choices, layer_name, layer_names
@@ -14,7 +14,7 @@ from tests.fakes import trace as make_trace
 
 SITE = "encoder-decoder"
 CHOSEN = BestAlignment(((0, 1, 1), (1, 0, 0)), 20, "validation captions", 0.2, 0.3)
-TRACE = with_best(make_trace(), {SITE: CHOSEN})
+TRACE = add_best(make_trace(), {SITE: CHOSEN})
 
 
 def test_best_alignment_follows_layers_and_is_not_a_site() -> None:
