@@ -45,7 +45,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def score_answer(kind: str, output: str, example: Example) -> Measured:
-    """Score the output of any system against the right answers.
+    """Score one output of any system against the right answers.
 
     Args:
         kind: the kind of the example's text, `TREES` or `STORIES`.
@@ -118,7 +118,7 @@ def _glimpse_centres_px(trace: Trace) -> FloatArray | None:
 
 
 def score_points(trace: Trace, example: Example) -> Measured:
-    """Compare the answer to a set of points with the exact answer, which is computed here.
+    """Compare the answer for a set of points with the exact answer, which this function computes.
 
     A hull may start at any of its points. It is compared in the order in which it is written:
     counter-clockwise from the leftmost point.

@@ -1,4 +1,4 @@
-"""Batches of examples with texts of similar length, and the rows that a batch gives."""
+"""Batches of examples with texts of similar length, and the rows that result from a batch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def iterate_batches(
 def run_examples(
     dataset: Dataset, indices: Sequence[int], request: Request, run: RunTogether
 ) -> list[Row]:
-    """Run some examples and return their rows; an example that fails gets a row with the reason.
+    """Run some examples and return their rows. An example that fails gets a row with the reason.
 
     Args:
         dataset: the dataset with the examples.
@@ -66,7 +66,7 @@ def run_examples(
 
 
 def make_row_from_trace(dataset: Dataset, index: int, trace: Trace) -> Row:
-    """Return the row that an analysis keeps of an example's trace."""
+    """Return the row that an analysis stores for an example's trace."""
     example = dataset.examples[index]
     counts = link_counts(trace, example)
     links = None if counts is None else astuple(counts)

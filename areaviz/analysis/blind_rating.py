@@ -1,7 +1,8 @@
-"""Blind rating: each rater sees the systems without names, in a personal order.
+"""Blind rating, in which each rater sees the systems without names and in a personal order.
 
 The order depends on the dataset, the rater's name and the names of the systems. A returning rater
-sees the systems in an unchanged order, and these three values are enough to identify the systems.
+sees the systems in an unchanged order, and anyone who knows these three values can identify the
+systems.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def shuffle_systems(dataset: str, rater: str, systems: Sequence[str]) -> list[in
 
 
 def name_alias(number: int) -> str:
-    """Return the name that a rater sees for the system with this number, from 0."""
+    """Return the name that raters see for the system at this position of their order, from 0."""
     return f"System {number + 1}"
 
 

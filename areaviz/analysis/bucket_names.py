@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-# The edge of a bucket without an upper limit; -BEYOND is the edge of one without a lower limit.
+# Edge of a bucket without an upper limit. A bucket without a lower limit has the edge -BEYOND.
 BEYOND = np.inf
 
 

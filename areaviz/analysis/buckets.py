@@ -49,9 +49,9 @@ class Bucketing:
     about: str
     # Each bucket includes its lower edge and excludes its upper edge.
     edges: tuple[float, ...]
-    # Returns the number of each example of a table.
+    # Function that returns the number of each example of a table, by which examples are sorted.
     number: Callable[[pd.DataFrame], pd.Series]
-    # Names of the buckets. If there are none, the edges give the names.
+    # Names of the buckets. () makes the names from the edges.
     names: tuple[str, ...] = ()
 
     @property

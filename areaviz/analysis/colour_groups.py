@@ -1,4 +1,4 @@
-"""Groups of examples that a plot distinguishes by colour: the values of a metadata column."""
+"""Groups of examples that a plot distinguishes by colour, by the values of a metadata column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from areaviz.analysis.buckets import bucket_by_metadata, sort_into
 from areaviz.analysis.table import list_metadata_columns
 from areaviz.views.charts import OTHER
 
-# Groups with their own colour. Readers of a plot cannot tell more colours apart.
+# Maximum number of groups with their own colour. More colours are hard to tell apart.
 MAX_GROUPS = 7
 BoolArray = npt.NDArray[np.bool_]
 

@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 # The file in the folder of analyses with the dates of earlier checks.
 DATES = "dates.json"
-# A larger gap between two dates is a jump, or a long time without use of the app.
+# A larger gap between two dates counts as a jump. It can also come from a long time without use.
 MAX_GAP = timedelta(days=7)
-# Time without a jump before old work is deleted.
+# Time without a jump that has to pass before old work is deleted.
 STEADY = timedelta(days=1)
 
 
@@ -62,7 +62,7 @@ def is_date_steady(folder: Path, now: datetime) -> bool:
 
 
 def _read_dates(path: Path) -> _Dates | None:
-    """Return the recorded dates, or None if there are no readable ones."""
+    """Return the recorded dates, or None if they are missing or unreadable."""
     try:
         content = json.loads(path.read_bytes())
         dates = _Dates(*(datetime.fromisoformat(content[name]) for name in ("first", "last")))

@@ -1,4 +1,4 @@
-"""Errors of the disk while something of a reader is kept, in one sentence."""
+"""Conversion of disk errors while a user's data are stored into messages for users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from areaviz.trace.errors import BackendError
 
 @contextmanager
 def translate_disk_errors(doing: str) -> Iterator[None]:
-    """Raise errors of the disk as a BackendError that people can read.
+    """Raise errors of the disk as a BackendError with a message for users.
 
     Args:
         doing: completes "Something went wrong while ..." in the error.

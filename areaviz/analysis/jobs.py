@@ -1,8 +1,8 @@
 """Analyses that run in threads of their own while users visit pages.
 
 Users who start the same analysis share one job. A job belongs to the user who started it, who can
-stop it. Each user may run only a few jobs. Jobs that a page is showing get their turns first; the
-rest continue in the background.
+stop it. Each user may run only a few jobs. Jobs that a page is showing get their turns first, and
+the other jobs continue in the background.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 
 # Seconds for which a job counts as watched after a page has shown it.
 WATCHED_SECONDS = 10.0
-# Seconds between checks whether an analysis that waits for a turn was stopped.
+# Seconds between checks of whether a waiting analysis was stopped.
 LOOK_SECONDS = 0.5
 
 
 class FairScheduler:
-    """The turns of all analyses of this process; decides which one runs its next example.
+    """The turns of all analyses of this process, which decide who runs the next example.
 
     All analyses together have few requests in flight. A model server cannot tell them apart, so
     they must not fill its queue.
@@ -46,7 +46,8 @@ class FairScheduler:
         """Hold one of the turns for the duration of the block.
 
         Args:
-            watched: returns whether a page shows the analysis; called whenever a turn is free.
+            watched: returns whether a page shows the analysis. It is called whenever a turn is
+                free.
             stop: set when the analysis has to end.
 
         Raises:
@@ -65,7 +66,8 @@ class FairScheduler:
             self._waiting.append(watched)
             try:
                 while not stop.is_set():
-                    # Watched analyses sort first; among equals, `min` returns the earliest.
+                    # Watched analyses sort first. Among equal ones, `min` returns the one that
+                    # arrived first.
                     first = min(self._waiting, key=lambda is_watched: not is_watched())
                     if self._free and first is watched:
                         self._free -= 1
@@ -78,7 +80,7 @@ class FairScheduler:
 
 
 class Job:
-    """A piece of work in its own thread; pages read its attributes while it runs.
+    """A piece of work in its own thread, whose attributes pages read while it runs.
 
     Attributes:
         number: identifies the job for the operator.
@@ -87,7 +89,8 @@ class Job:
         address: the network address of that user; "" if limits by address do not apply.
         done: the number of examples that have a row.
         total: the number of examples, 0 until it is known.
-        problem: one sentence that says why the job failed; "" if it finished or its owner ended it.
+        problem: one sentence that says why the job failed. "" if it finished or its owner stopped
+            it.
     """
 
     def __init__(self, work: Work, number: int, owner: str, title: str, address: str = "") -> None:
@@ -131,7 +134,7 @@ class Job:
         self._seen = time.monotonic()
 
     def report(self, done: int, total: int) -> None:
-        """Set the progress; the work calls this."""
+        """Set the progress. The work calls this method."""
         self.done, self.total = done, total
 
     def stop(self, reason: str = "") -> None:
@@ -156,7 +159,8 @@ class Job:
             )
 
 
-# Does the work, reports its progress to the job, and ends early once `job.stopping` is set.
+# Function that does the work and reports its progress to the job. It ends early once `job.stopping`
+# is set.
 Work = Callable[[Job], object]
 
 
@@ -170,13 +174,14 @@ class Jobs:
 
     def __init__(self) -> None:
         self.turns = FairScheduler(IN_FLIGHT)
-        # The last job of a key is kept while it has a problem, so that pages can show it.
+        # The latest job of a key is kept while it has a problem, so that pages can show the
+        # problem.
         self._jobs: dict[str, Job] = {}
         self._numbers = count(1)
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Job | None:
-        """Return the job of a key that is running or ran last."""
+        """Return the running or latest job of a key, or None if there is none."""
         with self._lock:
             return self._jobs.get(key)
 

@@ -25,14 +25,14 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 AnyPath = str | Path
-# Largest size in bytes of an analysis file's first line, by which it is recognised.
+# Maximum number of bytes to read of a file's first line, which shows whether it is an analysis.
 _HEADER_BYTES = 65_536
 _OF_SET = ("name", "text", "file", "reference")
 
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """The outputs of one system, and their scores and ratings by other tools."""
+    """The outputs of one system, with scores and ratings from other tools."""
 
     name: str
     rows: Mapping[int, Row]
@@ -102,10 +102,10 @@ def load_analysis(
 
 
 def _list_given_files(paths: object) -> list[Path]:
-    """Return the files of one path or of several.
+    """Return the files of one path or of several paths.
 
     Raises:
-        InputError: there is no file at a path, or this is not a path.
+        InputError: there is no file at a path, or an argument is not a path.
     """
     if isinstance(paths, Iterable) and not isinstance(paths, str | bytes):
         return [find_file(path) for path in paths]
@@ -113,7 +113,7 @@ def _list_given_files(paths: object) -> list[Path]:
 
 
 def _check_roles(columns: object) -> None:
-    """Raise InputError if this is not a mapping of names to roles."""
+    """Raise InputError if `columns` is not a mapping of names to roles."""
     if columns is None:
         return
     if not isinstance(columns, Mapping) or not all(
@@ -212,7 +212,7 @@ def _build_frame(
 
 
 def _list_marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
-    """Return the errors of all raters, each with its rater and the marked text."""
+    """Return the errors that all raters marked, each with its rater and the marked text."""
     found = []
     for one in judgements:
         for span in one.spans:
@@ -222,7 +222,7 @@ def _list_marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
 
 
 def _join_frames(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFrame:
-    """Return the rows of all systems under plain column names, in the order of the examples."""
+    """Return the rows of all systems in the order of the examples, with plain column names."""
     if not has_texts:
         frames = [frame.drop(columns=list(_OF_SET)) for frame in frames]
     joined = pd.concat(frames, ignore_index=True)
@@ -235,7 +235,7 @@ def _join_frames(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFram
 
 
 def _has_values(column: pd.Series) -> bool:
-    """Return whether a column has any value; the column of outputs is always kept."""
+    """Return whether a column has any value. The column of outputs always counts as having one."""
     if column.name == "output_0":
         return True
     return bool((column.notna() & (column.astype(object) != "")).any())

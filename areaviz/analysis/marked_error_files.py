@@ -1,4 +1,4 @@
-"""Files of marked errors: this app's own, Marot's, and those of `areaviz/intake/rated_files.py`."""
+"""Files of marked errors in the formats of areaviz, Marot and `areaviz/intake/rated_files.py`."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ FORMATS = (
     " annotations or a campaign of Pearmut (.json, .jsonl), and what comet-score --to_json writes"
     " with xCOMET (.json)."
 )
-"""The files that are read, for people."""
+"""The formats of marked errors that can be read, for users."""
 
 
 def read_judgements(
     name: str, data: bytes, dataset: Dataset, systems: Sequence[str]
 ) -> list[Judgement]:
-    """Return the judgements in a file of one of the `FORMATS`, on the examples of a set.
+    """Return the ratings in a file of one of the `FORMATS`, for the examples of a dataset.
 
     Args:
-        name: the file.
-        data: its content.
-        dataset: the set that was judged.
-        systems: what systems are called here; a name that differs in its ending alone is the same.
+        name: the name of the file.
+        data: the content of the file.
+        dataset: the rated dataset.
+        systems: the names of the systems in areaviz. A name in the file may differ in its
+            extension.
 
     Raises:
-        InputError: the file is of another kind, or does not fit the set.
+        InputError: the file has an unknown format, or does not fit the dataset.
     """
     ending = get_extension(name)
     check_size(data)
@@ -58,18 +59,18 @@ def read_judgements(
 def read_judgements_of_set(
     files: Files, dataset: Dataset, systems: Sequence[str], known: Sequence[Judgement] = ()
 ) -> list[Judgement]:
-    """Return the judgements in the files of a set, after those that are known already.
+    """Return the ratings in the files of a dataset, after the known ones.
 
-    A judgement that was imported and then changed stays as it was changed.
+    A rating that was imported earlier and then changed in areaviz keeps the change.
 
     Args:
-        files: the files of the set that hold ratings or marked errors.
-        dataset: the set.
+        files: the files of the dataset that contain ratings or marked errors.
+        dataset: the dataset.
         systems: the names of the systems in areaviz.
-        known: judgements of this set.
+        known: the ratings of this dataset that areaviz already has.
 
     Raises:
-        InputError: a file does not fit the set.
+        InputError: a file does not fit the dataset.
     """
     found = list(known)
     seen = {(one.example, one.model, one.rater, one.output) for one in known}
@@ -105,7 +106,7 @@ def _convert_segments(
 
 
 def _own_place(segment: RatedSegment, dataset: Dataset) -> int | None:
-    """Return the place that this app wrote into the file, None if it is of another set."""
+    """Return the index that areaviz wrote into the file, or None if it is for another dataset."""
     if segment.origin is None:
         return None
     digest, place = segment.origin
@@ -131,7 +132,7 @@ def _convert_rating(where: str, bare: Judgement, rating: Rating) -> Judgement:
 
 
 def _convert_mark(mark: Mark) -> ErrorSpan:
-    """Return a mark as an error; a severity that is not known here costs nothing."""
+    """Return a mark as an error. A mark of unknown severity costs nothing."""
     given = mark.severity.lower()
     severity = given if given in SEVERITIES else SEVERITIES[0]
     side = OUTPUT if mark.start < mark.end else WHOLE

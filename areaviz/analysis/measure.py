@@ -1,4 +1,4 @@
-"""Definition of a metric: areaviz computes its own in groups, those of plug-ins one by one."""
+"""Definition of a metric. areaviz computes its own in groups, and those of plug-ins one by one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OwnMeasure(Measure):
     """A metric that another package provides, with the function that computes it.
 
     Args:
-        value: returns the value for one example's trace, None if the metric does not apply.
+        value: returns the metric for one example's trace, or None if the metric does not apply.
     """
 
     value: Callable[[Trace, Example], float | None]

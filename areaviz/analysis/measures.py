@@ -41,9 +41,9 @@ from areaviz.trace.query import (
 )
 from areaviz.trace.record import Trace
 
-# The attention type that is measured: from the output to the input, ...
+# The attention type that is measured, from the output to the input.
 CROSS = "encoder-decoder"
-# ... or, for a language model, to the text before.
+# The attention type that is measured for a language model, from the output to the text before it.
 OWN = "decoder self"
 # Punctuation to strip from the ends of words.
 _PUNCTUATION = " .,;:!?\"'()"
@@ -64,7 +64,7 @@ def order_measures(values: Measured) -> Measured:
     """Return values as plain numbers in the order of `MEASURES`.
 
     Raises:
-        KeyError: The table has no such measure, so its value would be lost.
+        KeyError: a value has no entry in `MEASURES`, so it would be lost.
     """
     unknown = sorted(values.keys() - MEASURES.keys())
     if unknown:
@@ -73,7 +73,11 @@ def order_measures(values: Measured) -> Measured:
 
 
 def _compute_own_measure(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured:
-    """Compute another package's metric; a failure raises BackendError."""
+    """Compute another package's metric.
+
+    Raises:
+        BackendError: the metric failed.
+    """
     try:
         value = one.value(trace, example)
         return {} if value is None else {name: float(value)}
@@ -88,7 +92,8 @@ def _compute_own_measure(name: str, one: OwnMeasure, trace: Trace, example: Exam
 def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
     """Compare alignments read from attention (last layer, mean of heads) with gold alignments.
 
-    Counts of examples add up; the alignment error rate of a dataset is computed from the sums.
+    Counts of examples can be added. The alignment error rate of a dataset is computed from the
+    sums.
 
     Returns:
         The counts, or None if there are no gold alignments or the output does not attend to text.
@@ -109,12 +114,12 @@ def _measure_output(trace: Trace, example: Example) -> Measured:
     """Return the scores of `score_output` and the probabilities of the output."""
     is_spoken = trace.request.sound is not None
     if is_one_text(trace):
-        # The output was part of the input, so it does not answer anything.
+        # The output was given with the input, so the model did not write it.
         example = replace(example, references=())
     values = dict(score_output(trace.answer, example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
-        # A probability rounded to 0 would make the mean of the logarithms minus infinity.
+        # The logarithm of a probability that was rounded to 0 would be minus infinity.
         logs = np.log(np.maximum(probabilities, 1e-12))
         values["confidence"] = np.exp(logs.mean())
     return values
@@ -137,7 +142,7 @@ def _measure_word_attention(trace: Trace, example: Example) -> Measured:
 
 
 def _measure_area_attention(trace: Trace, example: Example) -> Measured:
-    """Measure the spread of the weights, the size of areas and their dependence on the query.
+    """Measure the entropy of the weights, the size of areas and their dependence on the query.
 
     All values are means over layers and heads.
     """
@@ -161,10 +166,11 @@ def _measure_area_attention(trace: Trace, example: Example) -> Measured:
 
 
 def _measure_pointing(trace: Trace, example: Example) -> Measured:
-    """Play the pointing game for output words that have boxes; last layer, mean of heads.
+    """Play the pointing game for output words with boxes, in the mean head of the last layer.
 
-    One baseline points at the middle of the picture for every word, and another one at the heaviest
-    cell of the mean map of all words.
+    A word counts as right if its attention is largest inside one of its boxes. One baseline points
+    at the middle of the picture for every word. Another one points at the heaviest cell of the mean
+    map of all words.
     """
     picture, boxes = trace.request.picture, example.boxes
     for attention in trace.maps.values():
@@ -195,14 +201,14 @@ def _measure_pointing(trace: Trace, example: Example) -> Measured:
 
 
 def _is_in_any_box(x: float, y: float, boxes: Iterable[Box]) -> bool:
-    """Return whether a place is in any box."""
+    """Return whether a point is in any box."""
     return any(left <= x < right and top <= y < bottom for left, top, right, bottom in boxes)
 
 
 def _measure_alignment(trace: Trace, example: Example) -> Measured:
-    """Compare the alignments read from attention with the gold alignments, and two baselines.
+    """Compare alignments from attention with the gold alignments, and do so for two baselines.
 
-    One baseline is the diagonal. The other one is blind to the word: the mean map of all words.
+    One baseline is the diagonal. The other one uses the mean map of all words for every word.
     """
     counts = link_counts(trace, example)
     if counts is None:

@@ -1,4 +1,4 @@
-"""Comparison of two models: n-grams each writes better, and tests for chance differences."""
+"""Comparison of two models by n-grams that each writes better, and tests for chance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class Gram:
 
     @property
     def lean(self) -> float:
-        """Log ratio of the second model's matches to the first's; positive favours the second."""
+        """Log ratio of the second model's matches to the first's.
+
+        Positive values favour the second.
+        """
         # Add one to each count, so that a model without any match does not give infinity.
         return float(np.log((self.second + 1) / (self.first + 1)))
 
@@ -43,7 +46,7 @@ class Gram:
 def find_distinguishing_ngrams(
     table: pd.DataFrame, size: int, pair: tuple[int, int] = (0, 1)
 ) -> tuple[list[Gram], list[Gram]]:
-    """Return the n-grams that the first model has right more often, and those of the second.
+    """Return the n-grams that the first model matches more often, and those that the second does.
 
     The most one-sided n-grams come first. An n-gram is matched as often as both output and
     reference contain it.
@@ -77,7 +80,7 @@ def find_distinguishing_ngrams(
 def count_wins(change: Changes, better: str) -> tuple[int, int, int]:
     """Count the examples in which the second model is better, equal and worse.
 
-    Args:
+    change: change of a metric, second model minus first. NaN is ignored.
         change: change of a metric, second model minus first; NaN is ignored.
         better: "high" or "low".
     """
@@ -88,7 +91,7 @@ def count_wins(change: Changes, better: str) -> tuple[int, int, int]:
 
 
 def mean_change(change: Changes) -> tuple[float, float, float]:
-    """Return the mean change of a metric and both ends of its 95 % confidence interval.
+    """Return the mean change of a metric, and the lower and upper end of its 95 % interval.
 
     The interval is the percentile bootstrap over examples (Efron 1979) with seed 1. NaN is ignored.
     All three values are NaN if no change is known.
@@ -148,8 +151,8 @@ def compare_corpus_scores(
     All references count. The result is empty if no example has a reference.
 
     Args:
-        table: of two or more runs, as `build_table` makes it.
-        pair: the numbers of the runs; the second one is compared with the first.
+        table: the table of two or more runs, as `build_table` returns it.
+        pair: the numbers of the two runs. The second one is compared with the first.
     """
     known = table[table["reference"] != ""]
     if known.empty:

@@ -27,12 +27,13 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import RunTogether
 from areaviz.trace.request import Counted, Request
 
-# Opens the model in a worker process and returns what runs requests; must be importable there.
+# Function that opens the model in a worker process and returns the function that runs requests. It
+# must be importable there.
 OpenTogether = Callable[[], RunTogether]
-# The result of a batch: its rows, or why the model cannot run.
+# The result of a batch, which is its rows or the reason why the model cannot run.
 Answer = list[Row] | BackendError | InputError
 
-# Each process needs the memory of a whole model.
+# Maximum number of processes. Each one needs the memory of a whole model.
 MAX_PROCESSES = 8
 # Number of examples in the first batch of each process.
 FIRST_BATCH = 4
@@ -48,7 +49,7 @@ class Work:
 
 
 def choose_process_count(examples: int) -> int:
-    """Return how many processes are worth starting: at most one per processor and per batch."""
+    """Return a sensible number of processes, at most one per processor and per batch."""
     return max(1, min(count_processors(), MAX_PROCESSES, -(-examples // BATCH)))
 
 
@@ -73,17 +74,17 @@ def analyse_in_processes(
     Args:
         dataset: the dataset with the examples.
         request: the model and its options; text and picture come from the examples.
-        open_run: opens the model; a single process means this one.
+        open_run: opens the model. A single process uses the present process.
         file: receives the rows.
         progress: called after every row.
-        stop: ends the analysis early when it is set; running batches are still completed.
-        processes: the number of processes; None for as many as are worth starting.
+        stop: ends the analysis early when it is set. Running batches are still completed.
+        processes: the number of processes. None uses `choose_process_count`.
 
     Returns:
-        Whether all examples have a row now.
+        Whether all examples now have a row.
 
     Raises:
-        BackendError: the model cannot run at all, or a process was killed; the rows so far are
+        BackendError: the model cannot run at all, or a process was killed. The rows so far are
             kept.
         InputError: the model cannot be opened with these options.
     """
@@ -138,7 +139,10 @@ def _run_in_this_process(
 def _run_in_other_processes(
     work: Work, todo: Iterator[list[int]], stop: Event | None, count: int
 ) -> Iterator[Answer]:
-    """Yield the results of several processes as they arrive; start no batch after a failure."""
+    """Yield the results of several processes as they arrive.
+
+    After a failure no batch is started.
+    """
     with _start_processes(work, count) as idle:
         busy: list[Connection] = []
 
@@ -206,7 +210,7 @@ def _compute_batches(connection: Connection, work: Work) -> None:
 
 
 def _send_batch(connection: Connection, indices: Sequence[int]) -> None:
-    """Send a process its next batch; if the process is gone, `_receive_answer` reports it."""
+    """Send a process its next batch. If the process is gone, `_receive_answer` reports it."""
     with suppress(OSError):
         connection.send(indices)
 

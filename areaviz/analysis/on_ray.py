@@ -27,11 +27,12 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Run
 from areaviz.trace.request import Counted, Request
 
-# Opens the model in a worker process and returns what runs a request; must be importable there.
+# Function that opens the model in a worker process and returns the function that runs a request. It
+# must be importable there.
 Open = Callable[[], Run]
 Column = npt.NDArray[Any]
 
-# Number of examples that a worker gets at once; their rows return together.
+# Number of examples that a worker gets at once. Their rows return together.
 BLOCK = 4 * IN_FLIGHT
 
 
@@ -40,10 +41,10 @@ class Workers:
     """The processes that run the model."""
 
     count: int = 2
-    # Resources of each process; processes may share a GPU by using a fraction.
+    # Resources of each process. A fraction lets processes share a GPU.
     cpus: float = 1.0
     gpus: float = 0.0
-    # The address of a Ray cluster; None starts Ray on this machine until the analysis ends.
+    # The address of a Ray cluster. None starts Ray on this machine until the analysis ends.
     cluster: str | None = None
 
 
@@ -59,10 +60,10 @@ def analyse_on_ray(
     """Run `run.analyse_dataset` on Ray, where every worker opens the model with `open_run`.
 
     Returns:
-        Whether all examples have a row now.
+        Whether all examples now have a row.
 
     Raises:
-        BackendError: the model or Ray cannot run at all; the rows so far are kept.
+        BackendError: the model or Ray cannot run at all. The rows so far are kept.
     """
     total = len(dataset.examples)
     left = [index for index in range(total) if index not in file.rows]
@@ -88,7 +89,11 @@ def _iterate_rows(
     left: Sequence[int],
     workers: Workers,
 ) -> Generator[Row, None, None]:
-    """Yield the rows in the order in which they are finished; raises BackendError."""
+    """Yield the rows in the order in which they are finished.
+
+    Raises:
+        BackendError: Ray lost its workers, or the model cannot run.
+    """
     from ray import data
     from ray.exceptions import RayError
 
@@ -122,7 +127,7 @@ class _Worker:
         self._dataset, self._request, self._run = dataset, request, open_run()
 
     def __call__(self, batch: Mapping[str, Column]) -> dict[str, Column]:
-        """Return the columns "row" (JSON) and "failure" (a sentence); one of the two is ""."""
+        """Return the columns "row" (JSON) and "failure" (a sentence). One of the two is ""."""
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             answers = list(pool.map(self._answer, batch["index"].tolist()))
         rows, failures = [row for row, _ in answers], [failure for _, failure in answers]

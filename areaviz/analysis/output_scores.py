@@ -25,7 +25,7 @@ def score_outputs(
 
     Args:
         outputs: the outputs of any system.
-        examples: one for each output.
+        examples: the example of each output.
         is_spoken: whether the outputs are transcripts, which are compared by characters.
     """
     found: list[Measured] = [
@@ -37,7 +37,8 @@ def score_outputs(
         for place, (values, example) in enumerate(zip(found, examples, strict=True))
         if values.keys() == {"length"} and example.references
     ]
-    # One call for all sentences that have a single reference is several times as fast.
+    # One call for all sentences that have a single reference is several times as fast as many
+    # calls.
     single = [place for place in scored if len(examples[place].references) == 1]
     bleu, chrf = score_sentences(
         [outputs[place] for place in single], [examples[place].references[0] for place in single]
@@ -51,7 +52,7 @@ def score_outputs(
 
 
 def score_output(output: str, example: Example, is_spoken: bool = False) -> Measured:
-    """Return the length of one output and its scores; see `score_outputs`."""
+    """Return the length and the scores of one output, see `score_outputs`."""
     return score_outputs([output], [example], is_spoken)[0]
 
 
@@ -70,7 +71,7 @@ def _score_kind(output: str, example: Example, is_spoken: bool) -> dict[str, flo
 
 
 def _score_spoken(output: str, example: Example) -> dict[str, float]:
-    """Return the character error rate of a transcript; spaces do not count."""
+    """Return the character error rate of a transcript, which ignores spaces."""
     heard = "".join(output.split())
     errors = []
     for reference in example.references:

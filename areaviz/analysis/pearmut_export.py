@@ -1,4 +1,4 @@
-"""A set and the outputs of systems as a campaign of Pearmut, where raters annotate them."""
+"""A dataset and the outputs of systems as a campaign of Pearmut, where raters annotate outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_choice
 
 PROTOCOLS = ("ESA", "MQM", "DA")
-"""What raters do: errors and scores, errors with categories, or scores alone."""
+"""The protocols: errors and a score (ESA), errors with categories (MQM), or a score alone (DA)."""
 MAX_RATERS = 50
 
 
@@ -29,17 +29,17 @@ def to_campaign(
     protocol: str = PROTOCOLS[0],
     raters: int = 1,
 ) -> bytes:
-    """Return a campaign in which each rater gets all outputs, a document at a time.
+    """Return a campaign in which each rater gets all outputs, one document at a time.
 
-    Errors of programs, such as xCOMET, are marked beforehand. Each item carries the digest of the
-    set and its number, by which the annotations come back to the same examples.
+    Errors from programs, such as xCOMET, are marked beforehand. Each item carries the digest of the
+    dataset and the number of its example. An import uses them to find the example of an annotation.
 
     Args:
-        dataset: the set; its examples are texts.
-        outputs: what the systems wrote.
-        judgements: on the set.
+        dataset: the dataset, whose examples are texts.
+        outputs: the outputs of each system.
+        judgements: the ratings of the dataset.
         protocol: one of `PROTOCOLS`.
-        raters: 1 to `MAX_RATERS`.
+        raters: the number of raters, 1 to `MAX_RATERS`.
 
     Raises:
         InputError: an argument is out of range, there are no outputs, or sources are not texts.
@@ -97,14 +97,14 @@ def to_campaign(
 
 
 def _has_same_systems(document: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether Pearmut can shuffle a document: its items have outputs of the same systems."""
+    """Return whether all items of a document have the same systems. Pearmut can then shuffle it."""
     return len({tuple(item["tgt"]) for item in document}) == 1
 
 
 def _make_safe_names(systems: Iterable[str]) -> dict[str, str]:
-    """Return a name for each system that Pearmut takes: letters, digits, "_" and "-".
+    """Return for each system a name that Pearmut accepts: letters, digits, "_" and "-".
 
-    Pearmut refuses names of digits alone, and builds ids of its page from names.
+    Pearmut refuses names that consist of digits, and uses names in the ids of its page.
     """
     found: dict[str, str] = {}
     for system in systems:
@@ -123,7 +123,7 @@ def _make_safe_name(text: str) -> str:
 def _prepare_errors(
     judgements: Sequence[Judgement], outputs: Outputs
 ) -> dict[tuple[int, str], list[dict[str, Any]]]:
-    """Return the errors of programs as Pearmut has them, by places and systems."""
+    """Return the errors from programs in Pearmut's format, by example and system."""
     found: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for one in judgements:
         is_here = outputs.get(one.model, {}).get(one.example) == one.output

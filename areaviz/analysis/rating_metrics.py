@@ -24,9 +24,9 @@ class Agreement:
 
     # Names the question, for display.
     about: str
-    # Krippendorff's alpha; NaN if it cannot be computed.
+    # Krippendorff's alpha. NaN if it cannot be computed.
     alpha: float
-    # Number of raters, and number of rated units: outputs or characters with two ratings.
+    # Number of raters, and number of outputs or characters with at least two ratings.
     raters: int
     units: int
 
@@ -138,7 +138,7 @@ def _tabulate_values(
 def _find_character_severities(
     raters: Sequence[str], some: Sequence[Judgement]
 ) -> npt.NDArray[np.float64]:
-    """Return the worst severity that each rater gave each character of an output; 0 if no error."""
+    """Return the worst severity that each rater marked at each character, 0 if none."""
     found_RC = np.full((len(raters), len(some[0].output)), np.nan)
     for one in some:
         row_C = found_RC[raters.index(one.rater)]

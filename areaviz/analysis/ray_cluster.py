@@ -86,7 +86,7 @@ def _create_private_folder() -> Iterator[str]:
 
     Ray makes its own folder readable for everyone, so it is placed inside this private folder,
     which is removed afterwards. The path must be short because it contains sockets. Ray also writes
-    a token into the home folder; the file mode mask keeps that private.
+    a token into the home folder. The umask keeps that file private.
     """
     mask = os.umask(0o077)
     try:

@@ -34,10 +34,10 @@ from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE, make_private_folder, write_whole
 
-# The folder of users within the folder of analyses.
+# The name of the folder with the folders of all users, within the folder of analyses.
 FOLDER = "readers"
 _MARK = re.compile(r"[0-9a-f]{64}")
-# The pattern of the id of a dataset or of an entry of the list.
+# The pattern of the id of a dataset and of an entry of the list.
 _SET_ID = re.compile(r"[0-9a-f]{24}")
 
 
@@ -91,7 +91,7 @@ class ReaderFiles:
         self._own, self._network = self._all / mark, network
 
     def keep_set(self, dataset: Dataset, files: Files, chosen: Chosen) -> None:
-        """Store the files of a dataset, all or none; identical files are stored once.
+        """Store all files of a dataset or none of them. Identical files are stored once.
 
         A stored dataset may be uploaded again with other outputs or metadata, which replace its
         files.
@@ -192,7 +192,7 @@ class ReaderFiles:
                 path.unlink(missing_ok=True)
 
     def entries(self) -> list[Entry]:
-        """Return the user's analyses without damaged entries, the last opened one first."""
+        """Return the user's analyses, the last opened one first. Damaged entries are left out."""
         found = []
         with translate_disk_errors("reading the list of analyses"):
             for path in self._list_newest_first():
@@ -222,7 +222,7 @@ class ReaderFiles:
 
 
 def remove_old_files(analyses: Path, before: float) -> int:
-    """Remove lists and datasets not opened since a time; return the number of removed ones."""
+    """Remove lists and datasets not opened since a time, and return the number of removed ones."""
     removed = 0
     for path in (analyses / FOLDER).glob("*/*.json"):
         if path.stat().st_mtime < before:
@@ -247,7 +247,11 @@ def _measure_size(content: bytes | Path) -> int:
 
 
 def _parse_entry(values: Mapping[str, object]) -> Entry:
-    """Return the entry that JSON values describe; raise an error of `DAMAGE` for other values."""
+    """Return the entry that JSON values describe.
+
+    Raises:
+        ValueError: the values have wrong types. Other errors of `DAMAGE` are possible too.
+    """
     entry = Entry(**values)  # type: ignore[arg-type]
     texts = [entry.dataset, entry.digest, entry.opened, *entry.runs]
     texts += [*entry.params.keys(), *entry.params.values()]

@@ -19,7 +19,8 @@ from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
 
-# Systems of a report; more columns cannot be compared at a glance. The page has six and a model.
+# Maximum number of systems in a report, because more columns cannot be compared at a glance. The
+# page allows six systems and a model.
 MAX_SYSTEMS = 8
 # The metric that tells good examples from bad ones if the dataset has references.
 USUAL = "chrf"
@@ -110,12 +111,12 @@ class Report:
 
     @property
     def everybody(self) -> str:
-        """What the systems are called together, where there are several."""
+        """The word for all systems together: "Both" for two systems, "All" otherwise."""
         return "Both" if len(self.runs) == 2 else "All"
 
     @cached_property
     def failing(self) -> tuple[tuple[int, ...], float]:
-        """The examples where all systems fail, and the limit; see `find_joint_failures`."""
+        """The examples where all systems fail, and the limit, see `find_joint_failures`."""
         if len(self.runs) < 2 or not self.leading:
             return (), float("nan")
         return find_joint_failures(self.frame, self.leading, self.measures[self.leading].better)

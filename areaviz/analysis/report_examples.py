@@ -1,4 +1,4 @@
-"""The examples of a report: where all systems fail, where one wins, and rated examples."""
+"""The examples of a report: joint failures, examples where one system wins, and rated examples."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from areaviz.drawing.labels import pluralise
 from areaviz.drawing.markup import Markup, make_element
 from areaviz.drawing.numbers import format_three_digits
 
-# Number of examples shown per kind, per pair of several systems, per bucket, and with ratings.
+# Maximum number of examples per kind, per pair of systems, per bucket, and with ratings.
 EXAMPLES, OF_PAIR, OF_BUCKET, JUDGED = 6, 3, 3, 12
 
 
 def render_examples(report: Report) -> list[Markup]:
-    """Return the most telling examples: all fail, one wins, the worst ones, and rated ones."""
+    """Return the most telling examples: joint failures, wins, the worst outputs, and rated ones."""
     if not report.leading:
         return _render_rated_outputs(report)
     measure, frame = report.measures[report.leading], report.frame
@@ -36,7 +36,7 @@ def render_examples(report: Report) -> list[Markup]:
 
 
 def _render_better_outputs(report: Report, pair: tuple[int, int]) -> list[Markup]:
-    """Show the examples in which one of two systems is better by most, for each of the two."""
+    """Return the examples with the largest gains of each of two systems over the other one."""
     measure = report.measures[report.leading]
     columns = [report.frame[f"{report.leading}_{number}"] for number in pair]
     change = (columns[1] - columns[0]).dropna().sort_values(kind="stable")

@@ -51,7 +51,7 @@ def render_dataset_scores(report: Report) -> list[Markup]:
 
 
 def render_comparison_with_baseline(report: Report) -> list[Markup]:
-    """Compare each other system with the baseline: wins and losses, and tests of the whole set."""
+    """Compare each other system with the baseline by wins, losses and corpus tests."""
     parts: list[Markup] = []
     for pair in report.pairs:
         if len(report.pairs) > 1:
@@ -126,7 +126,7 @@ def render_buckets(report: Report) -> list[Markup]:
 
 
 def render_word_scores(report: Report) -> list[Markup]:
-    """Return how well rare words are produced, and the words that one system matches more often."""
+    """Return scores of rare words, and the words that one system matches more often."""
     frame = report.frame
     if not (frame["reference"] != "").any():
         return []

@@ -19,7 +19,7 @@ MAX_REFERENCES = 3
 
 
 def render_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
-    """Return an HTML table; numbers are aligned to the right."""
+    """Return an HTML table with right-aligned numbers."""
     lines = [make_element("tr", *(make_element("th", head, scope="col") for head in columns))]
     for row in rows:
         cells = []
@@ -95,7 +95,10 @@ def _render_output(system: Written, place: int, measured: str) -> list[Markup]:
 
 
 def _render_marked_text(text: str, spans: Sequence[ErrorSpan], side: str) -> Markup:
-    """Return a text with the errors of one side marked; where errors overlap, the worst one."""
+    """Return a text with the errors of one side marked.
+
+    Where errors overlap, the worst one is shown.
+    """
     here = [span for span in spans if span.side == side]
     cuts = sorted({0, len(text), *(span.start for span in here), *(span.end for span in here)})
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Themes of failure in a report."""
+"""Themes of failure in a report: kinds of examples in which a system is worse."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from areaviz.drawing.markup import Markup, make_element
 
 
 def render_themes(report: Report) -> list[Markup]:
-    """Return the themes of one system, or of each of two, as lists; [] if there are no themes."""
+    """Return a list of themes for each system that has one, [] if there are no themes."""
     if not report.themes:
         return []
     parts = [make_element("p", METHOD)]

@@ -21,10 +21,11 @@ from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE
 
-# Environment variable with the address of the store (default: notes.sqlite next to the analyses).
+# Environment variable with the address of the store. The default is notes.sqlite next to the
+# analyses.
 NOTES, STORE = "AREAVIZ_NOTES", "notes.sqlite"
-# Environment variable: notes, slices, ratings and analyses unchanged for this number of days are
-# removed (default: never).
+# Environment variable with a number of days. Notes, slices, ratings and analyses that are unchanged
+# for so long are removed. Without it, nothing is removed.
 DAYS = "AREAVIZ_KEEP_DAYS"
 MAX_DAYS = 36_500
 MAX_HEADER_BYTES = 1 << 16
@@ -37,7 +38,7 @@ class Removed(NamedTuple):
     slices: int
     judgements: int
     analyses: int
-    # Files with notes or rows that were kept as damaged, or as copies of an older version.
+    # Files with notes or rows that were set aside as damaged or as copies of an older version.
     copies: int
     # Stored datasets, entries of lists of analyses, and links that share analyses.
     kept: int
@@ -128,7 +129,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
 
 
 def _list_older_files(folder: Path, pattern: str, limit: datetime) -> list[Path]:
-    """Return the files last written before a time."""
+    """Return the files of a folder that match a pattern and were last written before a time."""
     found = []
     for path in sorted(folder.glob(pattern)):
         with suppress(FileNotFoundError):

@@ -20,7 +20,7 @@ _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The model, options and dataset of an analysis; the options are those of `Request`."""
+    """The model, options and dataset of an analysis. The options are those of `Request`."""
 
     # The name and digest of the dataset.
     dataset: str
@@ -48,8 +48,8 @@ class Row:
     # One sentence that says why there is no output, "" if there is one.
     error: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
-    # With gold alignments: number of links made, of sure links, of links made that are sure, and of
-    # links made that are possible.
+    # With gold alignments, the number of alignments made and of sure gold alignments, then the
+    # number of made ones that are sure and of made ones that are possible.
     links: tuple[int, int, int, int] | None = None
 
 
@@ -67,7 +67,7 @@ class Lines(NamedTuple):
 
 
 class DamagedHeader(InputError):
-    """The first line is not a header, so it is unknown to which analysis the rows belong."""
+    """An error for a first line that is not a header, so that the rows have no known analysis."""
 
 
 def format_header(header: Header) -> bytes:
@@ -81,7 +81,7 @@ def format_row(row: Row) -> bytes:
 
 
 def read_lines(content: bytes, name: str) -> Lines:
-    """Parse a file of this version or an older one; an incomplete last line is ignored.
+    """Parse a file of this version or an older one. An incomplete last line is ignored.
 
     Args:
         content: the content of the file.
@@ -108,7 +108,7 @@ def read_lines(content: bytes, name: str) -> Lines:
 
 
 def read_header(line: bytes, name: str) -> tuple[int, Header]:
-    """Return the version and the header of a first line; raise the errors of `read_lines`."""
+    """Return the version and the header of a first line. Errors are those of `read_lines`."""
     sorry = f"{name} is not an analysis of this version. Choose another file."
     try:
         entries = json.loads(line)

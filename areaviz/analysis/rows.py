@@ -1,9 +1,9 @@
 """The rows of an analysis in a growing JSON Lines file: a header, then one line per example.
 
-A line counts as written once it is whole and on the disk. An incomplete last line, left by a crash,
-is dropped. Other damaged lines are reported by number; the original file is then kept under another
-name, and the analysis continues without these lines. A file has one writer and any number of
-readers. The operating system holds the writer's lock and frees it after a crash.
+A line counts as written once it is complete and on the disk. An incomplete last line, left by a
+crash, is dropped. Other damaged lines are reported by number. The original file is then kept under
+another name, and the analysis continues without these lines. A file has one writer and any number
+of readers. The operating system holds the writer's lock and frees it after a crash.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ SETTING = "AREAVIZ_ANALYSES"
 
 
 def find_analyses_folder() -> Path:
-    """Return the folder of analyses: AREAVIZ_ANALYSES if it is set, else that of `own_folder`."""
+    """Return the folder of analyses, which AREAVIZ_ANALYSES can set."""
     return Path(os.environ.get(SETTING) or own_folder("analyses")).expanduser()
 
 
 def find_rows_path(header: Header) -> Path:
-    """Return the file of an analysis. Its name depends on model, options and dataset only."""
+    """Return the path of an analysis. Its name depends on model, options and dataset only."""
     what = asdict(header)
     del what["reader"]
     digest = hashlib.sha256(repr((VERSION, what)).encode("utf-8", "surrogatepass")).hexdigest()
@@ -71,9 +71,10 @@ class RowFile:
 
     @classmethod
     def open(cls, path: Path, header: Header) -> Self:
-        """Create a file, or open one with an equal header to add rows; only one writer may do so.
+        """Open a file to add rows, and create it if it does not exist.
 
-        A file with damaged lines is first kept under another name.
+        Only one writer may do so at a time. A file with damaged lines is first kept under another
+        name.
 
         Raises:
             InputError: the file contains another analysis, has another version, or is being written
@@ -92,7 +93,7 @@ class RowFile:
         return file
 
     def close(self) -> None:
-        """Let other writers add to the file; this does nothing if the file was only read."""
+        """Let other writers add to the file. This does nothing if the file was only read."""
         if self._lock is not None:
             self._lock.lock.release()
             self._lock = None
@@ -136,7 +137,7 @@ class RowFile:
         """Write one row. The row is on the disk when this returns.
 
         Raises:
-            BackendError: the disk is full or the file cannot be written to; earlier rows are kept.
+            BackendError: the disk is full or the file cannot be written to. Earlier rows are kept.
             ValueError: the file was only read, or is closed.
         """
         if self._lock is None:
@@ -163,7 +164,7 @@ def remove_rows(path: Path, reader: str) -> None:
 
 
 def remove_idle(path: Path) -> bool:
-    """Delete an analysis of any user unless it is running; return whether it is gone."""
+    """Delete an analysis of any user unless it is running, and return whether it is gone."""
     try:
         lock = _acquire_lock(path)
     except InputError:
@@ -174,7 +175,7 @@ def remove_idle(path: Path) -> bool:
 
 
 def _prepare(path: Path, header: Header) -> Path | None:
-    """Prepare the file for more rows; return the path of its copy if it was damaged, else None.
+    """Prepare the file for more rows, and return the path of its copy if it was damaged, else None.
 
     Raises:
         InputError: the file contains another analysis or has another version.
@@ -200,13 +201,13 @@ def _prepare(path: Path, header: Header) -> Path | None:
         return None
     aside = find_aside_name(path, "damaged")
     os.link(path, aside)
-    # Write a new file under the original name; the damaged file keeps its other name.
+    # Write a new file under the original name. The damaged file keeps its other name.
     write_whole(path, lines.sound, PRIVATE_FILE)
     return aside
 
 
 def _acquire_lock(path: Path) -> AcquireReturnProxy[FileLock]:
-    """Take the lock of the one writer; it is a hidden file next to `path`.
+    """Take the writer's lock, which is a hidden file next to `path`.
 
     Raises:
         InputError: another writer has the lock.

@@ -1,4 +1,4 @@
-"""Analysis of a dataset by one model: one row per example; it can be stopped and continued.
+"""Analysis of a dataset by one model, with one row per example. It can be stopped and continued.
 
 Outputs of other systems become rows too, without running a model.
 """
@@ -25,7 +25,7 @@ from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
 
-# Number of requests in flight, so that a backend can run similar ones as a batch.
+# Number of requests that run at once, so that a backend can run similar ones as a batch.
 IN_FLIGHT = 8
 # Seconds before a busy backend gets the request again.
 RETRY_SECONDS = 0.5
@@ -61,18 +61,18 @@ def analyse_dataset(
     """Add a row for every example without one, and return whether all examples have a row now.
 
     An example that cannot be run gets a row with the reason. After a stop or a failure, no further
-    example is started; running requests are completed and their rows are written.
+    example is started. Running requests are completed and their rows are written.
 
     Args:
         dataset: the dataset with the examples.
-        request: the model and its options; text and file come from the examples.
-        run: runs a request; may raise `AnalysisStopped`, which skips only this example.
+        request: the model and its options. Text and file come from the examples.
+        run: runs a request. It may raise `AnalysisStopped`, which skips only this example.
         file: receives the rows.
         progress: called after every row.
         stop: ends the analysis early when it is set.
 
     Raises:
-        BackendError: the model cannot run at all; the rows so far are kept.
+        BackendError: the model cannot run at all. The rows so far are kept.
     """
     total, done = len(dataset.examples), file.rows
     report = progress or ignore_progress
@@ -111,7 +111,12 @@ def ignore_progress(done: int, total: int) -> None:
 
 
 def run_example(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
-    """Return the row of one example; raises BackendError, and Stopped if `run` raises it."""
+    """Return the row of one example.
+
+    Raises:
+        BackendError: the model cannot run at all.
+        AnalysisStopped: `run` raised it.
+    """
     try:
         trace = _run_when_free(dataset.asked(request, dataset.examples[index]), run)
     except InputError as error:
@@ -120,7 +125,7 @@ def run_example(dataset: Dataset, index: int, request: Request, run: Run) -> Row
 
 
 def _run_when_free(request: Request, run: Run) -> Trace:
-    """Return the trace of a request; while the backend's queue is full, wait and retry."""
+    """Return the trace of a request. Wait and retry while the backend's queue is full."""
     while True:
         try:
             return run(request)
@@ -132,14 +137,14 @@ NO_OUTPUT = "The system has no output for this example."
 
 
 def make_rows_from_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[int, Row]:
-    """Return a row for each example: an output, its length and, with references, its scores.
+    """Return a row for each example with its output, its length and, with references, its scores.
 
     Metrics of the model's confidence and attention are left out, because they are unknown.
 
     Args:
         dataset: the examples.
-        outputs: one for each example, in order; None if the system has no output, which gives a row
-            that is marked as not run.
+        outputs: the output for each example, in order. None marks an example without an output. Its
+            row is marked as not run.
     """
     rows = {at: Row(at, error=NO_OUTPUT) for at, one in enumerate(outputs) if one is None}
     known = [(at, output) for at, output in enumerate(outputs) if output is not None]

@@ -1,9 +1,9 @@
 """Links that open one user's analysis for other users until the owner withdraws them.
 
-A link contains a random token. The folder of a link is named by the SHA-256 of the token, so no
-stored file can be used to open it. It is in the owner's folder: `shares/OWNER/ID`. Each user who
-opened the link has a separate file there, so simultaneous visits do not overwrite each other. A
-link is withdrawn by removing `share.json`; without it, the link opens nothing.
+A link contains a random token. The folder of a link is named by the SHA-256 of the token, so nobody
+can open the link with the help of stored files. The folder is in the owner's folder:
+`shares/OWNER/ID`. Each user who opened the link has a separate file there, so simultaneous visits
+do not overwrite each other. Removing `share.json` withdraws a link.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class SharedAnalysis:
     mode: Mode
     # Whether the names of the systems are hidden.
     is_blind: bool = False
-    # Whether readers see the themes of failure at once.
+    # Whether the page shows the themes of failure without a click.
     has_themes: bool = False
 
 
@@ -136,7 +136,7 @@ class SharedLinks:
         raise InputError(WITHDRAWN)
 
     def note_visit(self, link: SharedLink, reader: str) -> None:
-        """Record that a user opened a link; visits of the owner are not recorded.
+        """Record that a user opened a link. Visits of the owner are not recorded.
 
         Args:
             link: the opened link.
@@ -153,7 +153,8 @@ class SharedLinks:
             time = format_current_time()
             earlier = _read_visit(path)
             visit = Visit(earlier.first if earlier else time, time)
-            # Do not recreate a missing folder: the link was withdrawn in the meantime.
+            # A missing folder means that the link was withdrawn in the meantime, so it is not
+            # recreated.
             write_whole(path, json.dumps(asdict(visit)).encode("ascii"), PRIVATE_FILE)
 
     def list_for(self, owner: str) -> list[SharedLink]:
@@ -186,7 +187,7 @@ class SharedLinks:
             _remove_link(self._all / link.owner / link.id)
 
     def withdraw_of_set(self, owner: str, digest: str) -> int:
-        """Withdraw all links of a user to analyses of a dataset; return the number of links."""
+        """Withdraw all links of a user to analyses of a dataset, and return the number of links."""
         links = [link for link in self.list_for(owner) if link.analysis.digest == digest]
         for link in links:
             self.withdraw(link, owner)
@@ -194,7 +195,7 @@ class SharedLinks:
 
 
 def remove_old_links(analyses: Path, before: float) -> int:
-    """Remove links that were made before a time and not opened since; return their number.
+    """Remove links that were made before a time and not opened since, and return their number.
 
     Args:
         analyses: the folder of analyses.
@@ -215,9 +216,12 @@ def _derive_link_id(token: str) -> str:
 
 
 def _remove_link(folder: Path) -> None:
-    """Remove a link. `share.json` goes first, so the link is withdrawn even if the rest fails."""
+    """Remove a link.
+
+    `share.json` goes first, so the link is withdrawn even if a later step fails.
+    """
     (folder / ABOUT).unlink(missing_ok=True)
-    # A user who opens the link now may still write into the folder; it is then removed later.
+    # A user who opens the link now may still write into the folder. It is then removed later.
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -238,7 +242,7 @@ def _read_link(folder: Path, with_visits: bool = False) -> SharedLink | None:
 
 
 def _parse_analysis(values: Mapping[str, object]) -> SharedAnalysis:
-    """Return the analysis that JSON values describe; raise an error of `DAMAGE` otherwise."""
+    """Return the analysis that JSON values describe. Other values raise an error of `DAMAGE`."""
     read = SharedAnalysis(**values)  # type: ignore[arg-type]
     models = tuple({str(key): str(one[key]) for key in one} for one in read.models)
     texts = (str(read.digest), str(read.dataset), str(read.address))

@@ -1,4 +1,4 @@
-"""The analysis with which the page Analyse opens: two models on the app's own sentences.
+"""The analysis that the page Analyse shows first, of two models on the app's own sentences.
 
 Its rows are files of the repository, one per model, so the page opens without running a model. The
 command `areaviz openings --only-analysis` writes them.
@@ -22,13 +22,13 @@ from areaviz.trace.request import Request
 
 SET = "Sentences"
 MODELS = ("recurrent-additive", "recurrent-none")
-"""The compared models: the second one is the first one without attention."""
+"""The compared models. The second one is the first one without attention."""
 
 
 def store_analysis(folder: Path, cards: Mapping[str, Card], run: Run) -> list[Path]:
     """Run both models on the sentences, and write one file of rows per model.
 
-    Sentences are run one after another, so that the files are equal each time.
+    Sentences are run one after another, so that every call writes equal files.
 
     Args:
         folder: where the files are written to.

@@ -1,4 +1,4 @@
-"""Disk space for uploaded datasets: the users who store most lose datasets first.
+"""Limits on the disk space of uploaded datasets. The users who store most lose datasets first.
 
 Users are notified of the removed datasets at their next visit.
 """
@@ -68,8 +68,8 @@ def make_room(readers: Path, new: Path) -> None:
     """Remove datasets while a user, a network or all users together store too much.
 
     First a user above the user quota loses datasets, then a network above the address quota. If all
-    datasets together are still too large, the network that stores most loses datasets. Within a
-    network, the user who stores most loses them. So a user who stores little loses nothing.
+    datasets together are still too large, the network that stores most loses datasets. The user of
+    this network who stores most loses them, so a user who stores little loses nothing.
 
     Args:
         readers: the folder that contains the folders of all users.
@@ -134,7 +134,10 @@ def _record_removed_set(gone: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a dataset. Its roles go first, so a failure leaves no half-removed dataset."""
+    """Remove a dataset.
+
+    The file of its roles goes first, so a failure leaves no usable half of it.
+    """
     (folder / ROLES).unlink(missing_ok=True)
     with suppress(FileNotFoundError):
         shutil.rmtree(folder)

@@ -26,8 +26,8 @@ from areaviz.metrics.trees import score_brackets
 
 Rows = Mapping[int, Row]
 CIDER, MQM, JUDGED = "cider_d", "mqm", "judged"
-# Metrics by name, in the order in which tables show them: those of rows, those that need the whole
-# dataset, and those of raters.
+# Metrics by name, in the order in which tables show them: metrics of single rows, metrics that need
+# the whole dataset, and metrics from raters.
 ALL_MEASURES: Mapping[str, Measure] = {
     **MEASURES,
     CIDER: Measure("CIDEr-D", "CIDEr-D, 0 to 10.", "high"),
@@ -44,7 +44,7 @@ REFERENCE = "reference"
 META = "meta:"
 # Words in names of scores for which lower is better. For all other scores, higher is better.
 _LOW = frozenset(("ter", "wer", "cer", "metricx", "error", "errors", "loss", "perplexity"))
-# Scores of the whole dataset that are shown first, in place of the mean over its sentences.
+# Scores of the whole dataset that are shown in place of the mean over its sentences.
 WHOLE = {
     "examples": "Examples",
     "failed": "Not run",
@@ -69,9 +69,9 @@ def build_table(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
 
     Columns: name, text, file; reference, and reference_2 and so on for datasets with several
     references, "" if an example has fewer; `META` plus the name of each metadata column, as numbers
-    if all its values are numbers. For each run R, counted from 0: output_R, error_R and MEASURE_R.
-    With two runs also MEASURE_change, the second value minus the first. A metric that some run has
-    for no example is left out.
+    if all its values are numbers. For each run R, counted from 0, there are output_R, error_R and
+    MEASURE_R. A table of two runs also has MEASURE_change, the second value minus the first. A
+    metric is left out if some run has it for no example.
     """
     places = sorted(set.intersection(*map(set, runs)))
     index = pd.Index(places, name="index")
@@ -113,7 +113,7 @@ def with_changes(table: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
     """Return a table of runs with the changes of all measures from one run to another.
 
     Args:
-        table: as `build_table` and `with_scores` make it; it stays as it is.
+        table: a table as `build_table` and `with_scores` return it. It is not changed.
         first: the number of a run, from 0.
         second: the number of the run that is compared with it.
     """
@@ -129,7 +129,7 @@ def with_scores(
     """Return the table with additional metrics: `ALL_MEASURES`, or `SCORE` plus a score's name.
 
     Args:
-        table: a table as `build_table` returns it; it is not changed.
+        table: a table as `build_table` returns it. It is not changed.
         scores: for each run, values for every example of the dataset by the name of the metric.
     """
     names = dict.fromkeys(name for one in scores for name in one)
@@ -151,7 +151,7 @@ def score_columns(scores: Mapping[str, Sequence[float]]) -> dict[str, Sequence[f
 
 
 def list_metadata_columns(table: pd.DataFrame) -> dict[str, str]:
-    """Return the names of the metadata columns of a table, by the names of their columns."""
+    """Return the names of the metadata columns of a dataset, by their column in the table."""
     names = (str(column) for column in table.columns if str(column).startswith(META))
     return {name: name.removeprefix(META) for name in names}
 
@@ -184,15 +184,16 @@ def score_measure(name: str) -> Measure:
 
 
 def format_table_as_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None) -> bytes:
-    """Return a table as CSV with a byte order mark, by which spreadsheets recognise UTF-8.
+    """Return a table as CSV with a byte order mark, which makes spreadsheets read it as UTF-8.
 
     Examples are numbered from 1. Texts that a spreadsheet would run as a formula get an apostrophe
     in front.
 
     Args:
         table: the table.
-        pair: the two of several runs whose changes the table has, from the first to the second. The
-            columns of changes then end in `_change_FIRST_SECOND`, such as `chrf_change_0_2`.
+        pair: the two runs whose changes the table has, from the first to the second. It is needed
+            if there are more than two runs. The columns of changes then end in
+            `_change_FIRST_SECOND`, such as `chrf_change_0_2`.
     """
     rows = []
     for place, *cells in table.itertuples():
@@ -207,9 +208,10 @@ def format_table_as_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None
 
 
 def _list_csv_names(table: pd.DataFrame) -> list[str]:
-    """Return the names of a table's columns; metadata columns have their original names.
+    """Return the names of a table's columns in a CSV file.
 
-    A metadata column whose name another column has keeps the prefix `META`.
+    Metadata columns have their original names. If another column has this name, they keep the
+    prefix `META`.
     """
     metadata = list_metadata_columns(table)
     taken = {"number", *map(str, table.columns)}
@@ -244,9 +246,10 @@ def _is_description(example: Example) -> bool:
 def summarise_table(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
     """Return metrics of the whole dataset, in the order in which they are shown.
 
-    Keys: "examples" and "failed", their numbers; "corpus_bleu" and "corpus_chrf" against all
-    references, or "corpus_f1" of trees against the first one, over the examples with references;
-    the mean of every metric; "alignment_error" over all links together, not the mean over examples.
+    Keys: "examples" and "failed" are their numbers. "corpus_bleu" and "corpus_chrf" use all
+    references, or "corpus_f1" compares trees with the first reference, over the examples with
+    references. Every metric has its mean. "alignment_error" is computed over all links together and
+    is not the mean over examples.
     """
     failed = sum(bool(row.error) for row in rows.values())
     figures: dict[str, float] = {"examples": len(rows), "failed": failed}

@@ -1,4 +1,4 @@
-"""Ratings of a set as JSON Lines of a human evaluation of WMT, in the format of 2025."""
+"""Ratings of a dataset as JSON Lines in the format of the WMT human evaluation of 2025."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from areaviz.intake.wmt_ratings import SEPARATOR
 from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, convert_spans_to_json
 
 Outputs = Mapping[str, Mapping[int, str]]
-"""What each system wrote, by the places of the examples."""
-# Columns of metadata that name the document of an example.
+"""The outputs of each system, by the index of the example."""
+# Names of metadata columns that contain the document of an example.
 DOCUMENTS = ("doc", "document", "doc_id")
 
 
 def to_wmt(judgements: Sequence[Judgement], dataset: Dataset, outputs: Outputs) -> bytes:
     """Return a line for each example, with its outputs, scores, raters and errors.
 
-    Errors in the source or in a picture are in `other_errors1` and so on, which only this app
-    reads. Left out are programs, judgements of earlier outputs, and copies that differ from
-    another judgement.
+    Errors in the source or in a picture are in `other_errors1` and so on, which only areaviz reads.
+    Ratings by programs, ratings of earlier outputs, and copies that differ from another rating are
+    left out.
 
     Args:
-        judgements: on the set.
-        dataset: the set.
-        outputs: what the systems wrote.
+        judgements: the ratings of the dataset.
+        dataset: the dataset.
+        outputs: the outputs of the systems.
     """
     by_output: dict[tuple[int, str], list[Judgement]] = {}
     for one in judgements:
@@ -53,7 +53,7 @@ def to_wmt(judgements: Sequence[Judgement], dataset: Dataset, outputs: Outputs) 
 
 
 def _format_ratings(judgements: Sequence[Judgement]) -> dict[str, object]:
-    """Return the ratings of one output, a numbered round for each rater."""
+    """Return the ratings of one output, with a numbered round for each rater."""
     found: dict[str, object] = {}
     for number, one in enumerate(sorted(judgements, key=lambda one: one.rater), 1):
         if one.score is not None:
@@ -79,7 +79,7 @@ def _format_error(span: ErrorSpan) -> dict[str, Any]:
 
 
 def _name_segment(dataset: Dataset, place: int) -> str:
-    """Return languages, domain, document and segment, as the names of WMT have them."""
+    """Return languages, domain, document and segment as one name in WMT's form."""
     name = dataset.examples[place].name
     if SEPARATOR in name:
         return name
@@ -90,7 +90,7 @@ def _name_segment(dataset: Dataset, place: int) -> str:
 
 
 def document_of(dataset: Dataset, place: int) -> str:
-    """Return the document of an example by its metadata, "" where nothing names it."""
+    """Return the document of an example by its metadata, or "" if there is none."""
     for column in DOCUMENTS:
         if column in dataset.metadata:
             return dataset.metadata[column][place]

@@ -11,7 +11,7 @@ SAME, ADDED, MISSING = "same", "added", "missing"
 # Chinese and Japanese characters count as words, because spaces do not separate their words.
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+|[^\w\s]")
-# The time grows with the square of the length, so longer texts are not compared.
+# Maximum number of compared words, because the time grows with the square of the length.
 MAX_TOKENS = 2_000
 
 
@@ -21,7 +21,7 @@ class Piece:
 
     Attributes:
         text: the part as written in the text, or in the base text if it is missing.
-        kind: SAME, ADDED or MISSING.
+        kind: SAME, ADDED or MISSING, seen from the text.
     """
 
     text: str
@@ -52,7 +52,9 @@ def compare_words(base: str, text: str) -> list[Piece]:
 
 
 def find_closest_text(texts: Sequence[str], text: str) -> int:
-    """Return the index of the candidate that shares most words with a text, the first if equal.
+    """Return the index of the candidate that shares most words with a text.
+
+    Of equals, the first one.
 
     Args:
         texts: the candidates, at least one.

@@ -30,7 +30,8 @@ from areaviz.trace.interventions import Change
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
 
-# Largest number of examples to run per side of a half, and of failing examples to change.
+# Maximum number of examples to run inside and outside a theme in each half, and maximum number of
+# failing examples to change.
 MAX_SIDE, MAX_FAILING = 50, 50
 NOT_REPAIRED = "No change repaired it."
 
@@ -40,7 +41,7 @@ class Cause:
     """The findings about a theme in a model.
 
     Attributes:
-        signature: where attention differs, None if there are too few examples.
+        signature: the head whose attention differs, None if there are too few examples.
         repairs: how often each change repairs an output.
         note: why a part is missing, "" if nothing is.
     """
@@ -87,11 +88,12 @@ def find_cause(
     """Search for a head that attends differently in a theme, and for a change that repairs it.
 
     Args:
-        theme: a slice; words and trends have no symptom that a change could repair.
+        theme: a theme about a slice. Words and trends have no symptom that a change could repair.
         themes: the list that contains the theme.
-        material: the examples in which it was found.
+        material: the examples in which the theme was found.
         runner: runs the worse system.
-        seed: the seed of the halves and random draws, as for the themes.
+        seed: the seed of the halves and random draws. Use the seed with which the themes were
+            found.
 
     Raises:
         InputError: the theme is not a slice, or the model has no attention to measure.
@@ -137,14 +139,14 @@ class _Search:
         return Cause(signature, self.find_repairs(signature))
 
     def run(self, row: int, *changes: Change) -> Trace:
-        """Return the trace of a row, and report that one more run is done."""
+        """Return the trace of a row and report one more finished run."""
         trace = self.runner.trace(self.material.places[row], changes)
         self.done += 1
         self.runner.progress(min(self.done, self.planned), self.planned)
         return trace
 
     def sample_rows(self, half: IntArray, inside: bool) -> list[int]:
-        """Return at most `MAX_SIDE` rows of a half inside or outside of the theme."""
+        """Return at most `MAX_SIDE` random rows of a half, inside or outside the theme."""
         rows = half[(self.holds_E[half] == inside) & np.isfinite(self.values_E[half])]
         return sorted(self.rng.permutation(rows)[:MAX_SIDE].tolist())
 
@@ -166,19 +168,19 @@ class _Search:
 
     @property
     def systems(self) -> tuple[int, int | None]:
-        """Return the worse system, and the system with which it is compared."""
+        """The worse system, and the system with which it is compared."""
         if len(self.material.written) < 2:
             return 0, None
         return self.themes.worse, self.themes.better
 
     def can_be_scored(self) -> bool:
-        """Return whether the symptom of another output can be computed."""
+        """Return whether areaviz can compute the symptom for another output."""
         titles = [score.title for score in self.material.written[self.systems[0]].scores]
         known = [measure.title for measure in MEASURES.values()]
         return self.theme.symptom not in titles or self.theme.symptom in known
 
     def find_repairs(self, signature: Signature) -> tuple[Repair, ...]:
-        """Change failing examples of the other half one at a time."""
+        """Change failing examples of the other half one at a time, and count the repairs."""
         half = self.halves[1]
         unaffected = self.values_E[half[~self.holds_E[half]]]
         enough = float(np.nanmedian(unaffected))
@@ -203,7 +205,7 @@ class _Search:
         return tuple(found)
 
     def replace_outputs(self, outputs: Mapping[int, str]) -> Material:
-        """Return the material with other outputs of some rows, scored."""
+        """Return the material with new outputs for some rows, and with scores of these outputs."""
         system = self.systems[0]
         written = self.material.written[system]
         texts = list(written.outputs)
@@ -216,7 +218,10 @@ class _Search:
         return replace(self.material, written=tuple(all_written))
 
     def score_again(self, score: Score, outputs: Mapping[int, str]) -> Score:
-        """Return a score with the values of other outputs; a score from a file is not changed."""
+        """Return a score with new values for changed outputs.
+
+        A score from a file is not changed.
+        """
         titles = {measure.title: name for name, measure in MEASURES.items()}
         name = titles.get(score.title, "")
         values_E = score.values.copy()

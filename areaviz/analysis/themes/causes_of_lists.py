@@ -15,7 +15,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Run
 from areaviz.trace.request import Counted, Request
 
-# Largest number of themes per list to search: each takes hundreds of runs.
+# Maximum number of searched themes per list. Each search takes hundreds of runs.
 MAX_THEMES = 3
 # Sentences about the cause of a theme, by `make_cause_key`.
 Causes = Mapping[str, Sequence[str]]
@@ -48,14 +48,14 @@ def find_causes(
 ) -> Causes:
     """Search for the causes of the first `MAX_THEMES` themes of each list whose system can be run.
 
-    If the search for a theme fails, its sentence is the reason, so that no other result is lost.
+    If the search for a theme fails, its sentence is the reason, so that the other results are kept.
 
     Args:
         dataset: the dataset.
         frame: the table of the analysis in which the themes were found.
         lists: the themes.
         systems: the models, by their numbers in the table.
-        begin: called with each theme; returns a function that receives the progress of its runs.
+        begin: called with each theme. It returns a function that receives the progress of its runs.
 
     Raises:
         BackendError: a model cannot be run.

@@ -1,7 +1,6 @@
-"""Conditions: properties known of an example without its output, true for some examples only.
+"""Conditions, which are properties of examples that are known without the output.
 
-Words of the output are not conditions, because they would explain an error by the wrong word
-itself.
+Words of the output are not conditions. A wrong word in the output would otherwise explain itself.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ from areaviz.analysis.themes.text_conditions import iterate_text_conditions
 from areaviz.analysis.themes.words import find_usual_spelling, lower_words
 
 SOURCE, REFERENCE, MEASURE, METADATA = "source", "reference", "measure", "metadata"
-# A condition needs this many examples or this share of them, and holds for at most MOST of them.
+# A condition needs this number of examples and this share of them. It may hold for at most MOST of
+# the examples.
 LEAST, LEAST_SHARE, MOST = 16, 0.01, 0.6
-# The most frequent words and word pairs, so that large vocabularies do not take minutes.
+# Maximum number of frequent words and of word pairs, because large vocabularies take minutes.
 MAX_WORDS = 3000
-# A column of numbers with more values than this is cut at its fifths, not taken value by value.
+# A numeric column with more distinct values than this is cut at its fifths.
 MAX_VALUES = 8
 # Share of a column's cells that must be numbers for the column to count as numeric.
 NUMERIC = 0.95
@@ -77,7 +77,10 @@ class _Collector:
     rare_words: int = 0
 
     def add(self, condition: Condition, holds_E: Iterable[bool], is_named: bool = False) -> None:
-        """Add a condition; if it is too rare, only record its name if `is_named`."""
+        """Add a condition.
+
+        If it is too rare, record its name if `is_named`, and drop it otherwise.
+        """
         column_E = np.fromiter(holds_E, bool, self.examples)
         count = int(column_E.sum())
         if count >= self.least and count <= min(self.examples - self.least, MOST * self.examples):
@@ -108,7 +111,7 @@ class _Collector:
 
 
 def find_least_examples(count: int) -> int:
-    """Return how many examples a condition needs in a set of `count` examples."""
+    """Return the minimum number of examples of a condition in a dataset of `count` examples."""
     return max(LEAST, int(count * LEAST_SHARE))
 
 
@@ -127,7 +130,8 @@ def find_conditions(material: Material, system: int) -> Conditions:
     elif has_one_reference:
         _add_texts(collector, REFERENCE, references)
     if material.has_sources() and has_one_reference:
-        # Use only the words of a reference: its length and form are close to those of the source.
+        # The length and form of a reference are close to those of the source, so only its words are
+        # used.
         collector.add_words(REFERENCE, references, has_pairs=False)
     for title, values_E in material.written[system].measures.items():
         _add_measure(collector, title, values_E)
@@ -144,7 +148,10 @@ def _add_texts(collector: _Collector, side: str, texts: Sequence[str]) -> None:
 
 
 def _add_measure(collector: _Collector, title: str, values_E: FloatArray) -> None:
-    """Add the lowest and highest tenth and fifth of a metric that nearly all examples have."""
+    """Add conditions for the lowest and highest tenth and fifth of a metric.
+
+    The metric needs a value for nearly all examples.
+    """
     known = np.isfinite(values_E)
     if known.mean() < 0.9 or np.ptp(values_E[known]) == 0:
         return
@@ -156,7 +163,7 @@ def _add_measure(collector: _Collector, title: str, values_E: FloatArray) -> Non
 
 
 def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
-    """Add the values of a metadata column, or the extremes of its numbers."""
+    """Add conditions for the values of a metadata column, or for the extremes of its numbers."""
     numbers_E = parse_column_numbers(cells)
     if numbers_E is not None and len(np.unique(numbers_E[np.isfinite(numbers_E)])) > MAX_VALUES:
         low, high = np.nanquantile(numbers_E, [0.2, 0.8])
@@ -164,7 +171,7 @@ def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
         collector.add(Condition(f"{name} is more than {high:.3g}", METADATA), numbers_E > high)
         return
     counts = Counter(cell for cell in cells if cell)
-    # A column of names has a different value for nearly every example, so it gives no theme.
+    # A column of names has a different value for nearly every example, so it gives no condition.
     is_named = len(counts) <= len(cells) // 4
     for value, _ in counts.most_common(MAX_WORDS):
         condition = Condition(f"{name} is {value}", METADATA)
@@ -172,15 +179,15 @@ def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
 
 
 def parse_column_numbers(cells: Sequence[str]) -> FloatArray | None:
-    """Return the numbers of a column [E], NaN for other cells; None if most are not numbers."""
-    # A number such as 1e400 becomes infinite.
+    """Return the numbers of a column [E], NaN for other cells, or None if most are not numbers."""
+    # A number such as 1e400 becomes infinite when it is parsed.
     numbers_E = pd.to_numeric(pd.Series(list(cells), dtype=object), errors="coerce").to_numpy(float)
     numbers_E = np.where(np.isfinite(numbers_E), numbers_E, np.nan)
     return numbers_E if np.isfinite(numbers_E).mean() > NUMERIC else None
 
 
 def _without_doubles(collector: _Collector) -> Conditions:
-    """Return one condition per set of examples, the one with the shortest text."""
+    """Return one condition for each distinct set of examples, the one with the shortest text."""
     first: dict[bytes, int] = {}
     lengths = [len(one.text) for one in collector.known]
     for number in np.argsort(lengths, kind="stable"):

@@ -1,4 +1,4 @@
-"""Details of a theme: further symptoms, missing words, and words written in their place."""
+"""Details of a theme: other symptoms, missing words, and words written instead of them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from areaviz.analysis.themes.material import BoolArray
 from areaviz.analysis.themes.symptoms import Symptom
 
-# Largest number of named words. Each occurs in at least LEAST examples of the theme, and its share
-# of examples is higher than elsewhere by at least MORE_OFTEN.
+# Maximum number of named words. Each must occur in at least LEAST examples of the theme. Its share
+# of these examples must exceed its share of the other examples by at least MORE_OFTEN.
 MAX_NAMED, LEAST, MORE_OFTEN = 3, 3, 0.03
-# Largest number of further symptoms, and how many standard deviations lower they must be.
+# Maximum number of further symptoms, and the difference in standard deviations that they need.
 MAX_FURTHER, LOWER = 2, -0.35
 
 

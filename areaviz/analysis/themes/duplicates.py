@@ -17,21 +17,21 @@ from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordC
 from areaviz.analysis.themes.statistics import compute_jaccard_index
 from areaviz.analysis.themes.symptoms import Symptom
 
-# Jaccard index above which a slice repeats a stronger one, and above which both halves found one
-# and the same slice.
+# A slice repeats a stronger one above the first Jaccard index. Above the second one, both halves
+# found the same slice.
 OVERLAP, SAME = 0.5, 0.7
-# Share of a slice from which it counts as mostly within another one.
+# A slice counts as mostly within another one above this share of its examples.
 MOSTLY = 0.5
-# A remaining effect, outside a stronger theme or within it, must reach this probability on at least
-# this many examples.
+# A slice keeps an effect of its own if its p value, outside stronger themes or within the strongest
+# one, is below LEFT_P. Each side needs LEAST examples.
 LEFT_P, LEAST = 0.01, 8
-# Smallest relevant effect: in standard deviations (less for trends), in points, and in points of
+# Smallest relevant effect: in standard deviations (smaller for trends), in points, and in points of
 # the share of found words.
 DEVIATIONS, DEVIATIONS_OF_TREND, POINTS, POINTS_OF_WORDS = 0.25, 0.2, 3.0, 10.0
 
 
 def keep_distinct(tests: Sequence[Tested], symptoms: Sequence[Symptom]) -> list[Tested]:
-    """Return proved themes without redundant ones, the most certain first.
+    """Return proved themes without redundant ones, the most certain theme first.
 
     Args:
         tests: themes of both directions.
@@ -63,7 +63,7 @@ def _is_same(one: Tested, other: Tested) -> bool:
 
 
 def _is_explained(one: Tested, kept: Sequence[Tested], symptoms: Sequence[Symptom]) -> bool:
-    """Return whether stronger themes leave no effect for this one."""
+    """Return whether a stronger theme already covers this theme."""
     candidate = one.candidate
     if isinstance(candidate, TrendCandidate):
         trends = [other.candidate for other in kept if other.family == TREND]
@@ -71,7 +71,8 @@ def _is_explained(one: Tested, kept: Sequence[Tested], symptoms: Sequence[Sympto
         return candidate.quantity in quantities
     is_slice = isinstance(candidate, SliceCandidate)
     for other in kept:
-        # Two words of the same examples are two themes; a slice and one of its words are one.
+        # A slice and a word with the same examples are one theme. Two words with the same examples
+        # are two.
         is_word_of = {other.family, one.family} == {SLICE, WORDS}
         is_alike = is_word_of or (is_slice and other.family == SLICE)
         if is_alike and compute_jaccard_index(other.holds_E, one.holds_E) > OVERLAP:
@@ -90,7 +91,7 @@ def _is_explained(one: Tested, kept: Sequence[Tested], symptoms: Sequence[Sympto
 
 
 def _is_left(holds_E: BoolArray, over: Sequence[BoolArray], values_E: FloatArray) -> bool:
-    """Return whether a slice is lower outside stronger ones, or lower within the strongest."""
+    """Return whether a slice is lower outside stronger slices or within the strongest one."""
     known_E = np.isfinite(values_E)
     outside_E = known_E & ~np.any(over, axis=0)
     within_E = known_E & over[0]
@@ -103,14 +104,14 @@ def _is_left(holds_E: BoolArray, over: Sequence[BoolArray], values_E: FloatArray
 def _is_lower(first: FloatArray, second: FloatArray) -> bool:
     if min(len(first), len(second)) < LEAST or np.ptp(np.concatenate([first, second])) == 0:
         return False
-    # Values that are constant on both sides differ with certainty.
+    # Two constant sides have no variance for a test, and their difference is certain.
     if np.ptp(first) == 0 and np.ptp(second) == 0:
         return bool(first[0] < second[0])
     return bool(ttest_ind(first, second, equal_var=False, alternative="less").pvalue < LEFT_P)
 
 
 def _is_large(one: Tested, symptoms: Sequence[Symptom]) -> bool:
-    """Return whether the effect is a quarter of a standard deviation and 3 points."""
+    """Return whether an effect reaches the smallest relevant size."""
     candidate = one.candidate
     if one.family == WORDS or isinstance(candidate, WordCandidate):
         return 100 * one.effect <= -POINTS_OF_WORDS

@@ -1,4 +1,4 @@
-"""Finding themes: measure the examples, search each half, prove in the other, drop duplicates."""
+"""The search for themes: measure examples, search each half, test in the other one."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from areaviz.analysis.themes.search import search_slices, search_trends, search_
 from areaviz.analysis.themes.sentences import describe_themes
 from areaviz.analysis.themes.theme import Themes
 
-# Largest q value of a theme, and the seed of the split and of random draws.
+# Largest q value of a theme, and default seed of the split and of random draws.
 MAX_Q, SEED = 0.02, 1
 
 
 def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
-    """Return the themes of one system, or of two systems for each where it is worse.
+    """Return the list of themes of one system, or for two systems the list of where each is worse.
 
     The second system's list comes first, because the second system is usually the new one.
 
     Args:
         material: the examples with the outputs of one system or two.
-        seed: decides the halves and the draws; equal input and seed give equal themes.
+        seed: the seed of the halves and the draws. Equal input and seed give equal themes.
 
     Raises:
         InputError: there are too few or too many examples, or they cannot be split into halves.
@@ -54,7 +54,7 @@ def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
 def prove_themes(
     measured: Measurements, halves: tuple[IntArray, IntArray], seed: int, max_q: float = MAX_Q
 ) -> list[Tested]:
-    """Search in each half, prove in the other half, and drop redundant themes.
+    """Search in each half, test in the other half, and drop redundant themes.
 
     Args:
         measured: the measurements of the examples.
@@ -71,7 +71,7 @@ def prove_themes(
 
 
 def _is_failure(test: Tested, measured: Measurements) -> bool:
-    """Return whether a system is worse in the theme, not just better by less than elsewhere."""
+    """Return whether the system itself is worse, not only less good than in other examples."""
     return not measured.is_compared or test.family == WORDS or test.inside < 0
 
 

@@ -1,7 +1,7 @@
 """Two halves of the examples: one for searching, one for proving.
 
-Examples of one document, with one source or with one file stay in one half. Otherwise a finding in
-one half would be true in the other half for that reason alone.
+Examples with the same document, source or file stay in one half. Otherwise a finding could hold in
+both halves only because they share a document.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from areaviz.analysis.themes.material import Material
 from areaviz.trace.errors import InputError
 
 IntArray = npt.NDArray[np.intp]
-# A half with fewer examples proves nothing.
+# Minimum number of examples in a half, because fewer prove nothing.
 MIN_HALF = 32
 
 
@@ -25,7 +25,7 @@ def split_halves(material: Material, seed: int) -> tuple[IntArray, IntArray]:
 
     Args:
         material: the examples.
-        seed: decides which group goes into which half.
+        seed: the seed that assigns groups to halves.
 
     Raises:
         InputError: nearly all examples belong to one document, source or file.

@@ -1,4 +1,4 @@
-"""The titles and notes of lists of themes, for pages, the command line and reports."""
+"""The titles and notes of lists of themes for pages, the command line and reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METHOD = (
     " reference; another word can be right, too."
 )
 NOTHING = "No theme was found: nothing is both large and certain enough."
-# Largest number of conditions named as too rare.
+# Maximum number of conditions to name as too rare.
 MAX_RARE = 8
 
 

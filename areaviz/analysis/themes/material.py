@@ -14,7 +14,8 @@ from areaviz.trace.errors import InputError
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-# Fewer examples are not enough for a proof in each half; more take too long on a page.
+# Minimum and maximum number of examples. Fewer are not enough for a test in each half, and more
+# take too long on a page.
 MIN_EXAMPLES, MAX_EXAMPLES = 80, 20_000
 # Largest number of words of all texts together.
 MAX_WORDS = 2_000_000
@@ -26,7 +27,7 @@ class Score:
 
     Attributes:
         title: its name, such as "chrF".
-        values: one for every example, NaN where it is unknown: float [E].
+        values: the score of every example, NaN where it is unknown: float [E].
         better: "high" or "low".
     """
 
@@ -41,20 +42,20 @@ class Written:
 
     outputs: tuple[str, ...]
     scores: tuple[Score, ...] = ()
-    # Confidence and metrics of attention by title; they become conditions, never symptoms.
+    # Confidence and metrics of attention, by title. They become conditions, never symptoms.
     measures: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The examples among which themes are searched.
+    """The examples in which themes are searched.
 
     Attributes:
         places: the indices of the examples in the dataset.
         sources: the input texts, "" if an example has none.
         references: the references of each example.
         files: the picture, sound or clip of each example, "" for none.
-        written: the outputs of one system, or of two.
+        written: the outputs of one system, or of two systems to compare.
         metadata: columns by name, with a text for every example.
         documents: the document of each example, "" for none.
     """

@@ -1,4 +1,4 @@
-"""All measurements of examples before the search for themes."""
+"""All measurements of examples that the search for themes needs."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Measurements:
 
     Attributes:
         conditions: the conditions of the examples.
-        symptoms: the numbers that can be worse; for two systems the differences.
-        rates: how often words are found.
-        quantities: ordered quantities, for trends.
-        pairs: the outputs with their references.
-        spelling: the usual spelling of words in references and outputs.
+        symptoms: the measures of an output that can be worse. For two systems, the differences.
+        rates: how often each word of the references is found.
+        quantities: the ordered quantities that can have a trend.
+        pairs: the outputs with their closest references.
+        spelling: the usual spelling of words in references and outputs, by their lower case.
         is_compared: whether symptoms and rates compare two systems.
     """
 
@@ -45,7 +45,7 @@ def measure_examples(material: Material, worse: int, other: int | None = None) -
     Args:
         material: the examples.
         worse: the number of the system whose failures are searched.
-        other: the system to compare with, None for none.
+        other: the number of the system to compare with, None for none.
     """
     conditions = find_conditions(material, worse)
     pairs = pair_words(material, worse)
@@ -67,7 +67,7 @@ def measure_examples(material: Material, worse: int, other: int | None = None) -
 def _subtract_symptoms(
     symptoms: tuple[Symptom, ...], others: tuple[Symptom, ...]
 ) -> tuple[Symptom, ...]:
-    """Return the symptoms of both systems, as the first system's minus the second's."""
+    """Return the differences of the symptoms, the first system's values minus the second's."""
     by_title = {one.title: one for one in others}
     found = []
     for one in symptoms:

@@ -1,4 +1,4 @@
-"""Outputs with their closest references, word by word."""
+"""Pairs of an output and its closest reference, compared word by word."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from areaviz.analysis.themes.words import lower_words, without_accents
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A word of a reference, and whether the output has it, exactly or apart from accents."""
+    """A word of a reference, and whether the output has it exactly or except for accents."""
 
     word: str
     is_found: bool
@@ -24,11 +24,11 @@ class Pair:
     """An output and its closest reference.
 
     Attributes:
-        output: its words in lower case.
-        reference: its words, () if the example has no reference.
-        matched: the words of the reference, each matched with at most one of the output.
-        shared: the number of common words, each counted as often as both have it.
-        has_same_end: whether both end with a punctuation mark, or neither does.
+        output: the words of the output in lower case.
+        reference: the words of the reference, () if the example has none.
+        matched: the words of the reference, each matched with at most one word of the output.
+        shared: the number of common words. Each counts as often as both texts have it.
+        has_same_end: whether both texts end with a punctuation mark, or neither does.
     """
 
     output: tuple[str, ...]
@@ -68,7 +68,9 @@ def _make_pair(output: str, references: Sequence[str]) -> Pair:
 def _find_closest_reference(
     output: tuple[str, ...], references: Sequence[str]
 ) -> tuple[tuple[str, ...], str]:
-    """Return the words of the closest reference and its text; if equal, the last one in order.
+    """Return the words of the closest reference and its text.
+
+    Of equal ones, the last one is returned.
 
     The overlap counts each word as often as both texts have it, divided by the longer length.
     """

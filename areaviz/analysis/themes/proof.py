@@ -1,4 +1,4 @@
-"""The proof in the other half: candidates are tested on examples that the search has not seen.
+"""The test of candidates in the half of the examples in which they were not found.
 
 Shapes: E examples.
 """
@@ -27,30 +27,30 @@ from areaviz.analysis.themes.statistics import (
 from areaviz.analysis.themes.symptoms import Symptom
 
 SLICE, WORDS, TREND = "slice", "words", "trend"
-# Number of examples that a test needs on each side of a slice, and with a word.
+# Minimum number of examples on each side of a slice, and of examples with a word, for a test.
 LEAST = 5
-# Skip the confidence interval if chance alone gives the effect with this probability.
+# A candidate with a larger p value gets no confidence interval, which would take time.
 HOPELESS = 0.05
-# Each half is searched and proves the other's candidates, so q values are doubled.
+# Each half tests the candidates of the other half, so q values are doubled.
 DIRECTIONS = 2
 Candidate = SliceCandidate | WordCandidate | TrendCandidate
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A candidate with the result of its test in the half that it was not found in.
+    """A candidate with the result of its test in the half in which it was not found.
 
     Attributes:
         family: SLICE, WORDS or TREND.
-        candidate: what was found, with its t.
-        holds_E: the examples it is about, in both halves.
-        p: one-sided.
-        q: after Benjamini and Hochberg, doubled.
-        inside: the mean inside the slice, or at the worse end of a trend.
-        outside: the mean of all other examples, what was expected of a word, or the better end.
-        low: the lower end of the 95 % interval of the difference, NaN of a trend.
-        high: the upper end.
-        halves: in how many halves it was found and proved in the other one.
+        candidate: the slice, word or trend that was found.
+        holds_E: whether the theme is about each example, in both halves.
+        p: the one-sided p value.
+        q: the q value by Benjamini and Hochberg, doubled.
+        inside: the mean inside the slice, of the word, or at the worse end of a trend.
+        outside: the mean of all other examples, the expected value of a word, or the better end.
+        low: the lower end of the 95 % interval of the difference, NaN for a trend.
+        high: the upper end of this interval.
+        halves: the number of halves in which the candidate was found.
     """
 
     family: str
@@ -66,7 +66,7 @@ class Tested:
 
     @property
     def effect(self) -> float:
-        """The effect, a loss below 0."""
+        """The difference of inside and outside, below 0 for a loss."""
         return self.inside - self.outside
 
 
@@ -148,7 +148,7 @@ def prove_trends(
     symptoms: Sequence[Symptom],
     half: IntArray,
 ) -> list[Tested]:
-    """Test trends by Spearman's correlation, one-sided; the means are those of the end fifths."""
+    """Test trends by Spearman's one-sided correlation. The means are those of the end fifths."""
     found = []
     for one in candidates:
         quantity_E, symptom_E = quantities[one.quantity].values_E, symptoms[one.symptom].values_E
@@ -166,7 +166,7 @@ def prove_trends(
 
 
 def with_q(tests: Sequence[Tested]) -> list[Tested]:
-    """Return all tests of one direction with their q values."""
+    """Return all tests of one direction with their q values, see `DIRECTIONS`."""
     q_values = compute_false_discovery_q([one.p for one in tests])
     return [
         replace(one, q=min(1.0, DIRECTIONS * q)) for one, q in zip(tests, q_values, strict=True)

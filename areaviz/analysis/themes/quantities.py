@@ -1,4 +1,4 @@
-"""Ordered quantities, which can have a trend: "the longer, the worse"."""
+"""Ordered quantities of the examples that can have a trend, such as "the longer, the worse"."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from areaviz.analysis.themes.words import lower_words
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One quantity.
+    """An ordered quantity and its wording.
 
     Attributes:
-        more: how a sentence begins where high values are worse, such as "The longer the source".
-        less: how it begins where low values are worse.
-        high: names the fifth of the examples with the highest values.
-        low: names the fifth with the lowest ones.
-        values_E: one for every example, NaN for none.
+        more: the start of a sentence where high values are worse, such as "The longer the source".
+        less: the start of a sentence where low values are worse.
+        high: the name of the fifth of the examples with the highest values.
+        low: the name of the fifth with the lowest values.
+        values_E: the value of every example, NaN for none.
     """
 
     more: str
@@ -32,7 +32,7 @@ class Quantity:
 
 
 def find_quantities(material: Material) -> tuple[Quantity, ...]:
-    """Return the length of the source, its unique words and all varying metadata numbers."""
+    """Return the source's length and number of unique words, and the metadata numbers that vary."""
     texts, side = material.sources, "source"
     if not material.has_sources():
         if not material.has_one_reference():

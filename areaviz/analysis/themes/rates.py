@@ -1,7 +1,7 @@
-"""How often words of the references are found, compared with equally frequent words.
+"""How often words of the references are found in outputs, compared with equally frequent words.
 
-A word that is found less often than words of its frequency is a theme of its own: "während" is
-found in 3 % of the examples whose reference has it, equally frequent words in 58 %.
+A word that is found less often than words of its frequency is a theme. For example, "während" is
+found in 3 % of the examples whose reference has it, and equally frequent words in 58 %.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Rate:
     """How often a word of the references is found in each example that has it.
 
     Attributes:
-        found_E: the share found, NaN if the reference lacks the word.
-        expected_E: the share for equally frequent words, or the share found by the other system.
+        found_E: the share of its occurrences that are found, NaN if the reference lacks the word.
+        expected_E: this share for equally frequent words, or for the other system.
     """
 
     found_E: FloatArray
@@ -68,13 +68,13 @@ def compute_word_rates(
 
 
 def compare_rates(first: Mapping[str, Rate], second: Mapping[str, Rate]) -> Mapping[str, Rate]:
-    """Return the second system's rates, with those of the first as the expected ones."""
+    """Return the rates of words in the second system, with those of the first as expected rates."""
     both = [title for title in second if title in first]
     return {title: Rate(second[title].found_E, first[title].found_E) for title in both}
 
 
 def _find_frequency_bucket(frequency: int) -> int:
-    """Return the bucket of a frequency; it spans a factor of two."""
+    """Return the bucket of a frequency. Each bucket spans a factor of two."""
     return frequency.bit_length()
 
 

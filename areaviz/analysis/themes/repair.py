@@ -1,7 +1,7 @@
-"""Changes of a run that might repair a theme, each with an equal change at a random place.
+"""Changes of a run that might repair a theme, each with a random change as control.
 
-A head is gated, its top area is banned, or the words of the condition are hidden. If a change
-repairs more often than its random control, its place matters.
+The head is gated, its top area is banned, or the words of the condition are hidden. If a change
+repairs more often than its control, the place of the change matters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.record import AttentionMap, Trace
 
 GATE, BAN, HIDE = "gate", "ban", "hide"
-# The effect of each change, and its control.
+# The wording of each change and of its control.
 NAMES = {
     GATE: ("the head is gated", "a random head"),
     BAN: ("the head's heaviest area is banned", "a random area of the head"),
@@ -44,8 +44,8 @@ class Repair:
     Attributes:
         kind: GATE, BAN or HIDE.
         examples: the number of failing examples that were changed.
-        rate: the share whose symptom reaches the median of unaffected examples.
-        control: this share for the random control.
+        rate: the share of them whose symptom then reaches the median of unaffected examples.
+        control: this share for the random controls.
         low: the lower end of the 95 % interval of the difference.
         high: the upper end.
     """
@@ -81,7 +81,7 @@ def plan_trials(
     Args:
         trace: the trace of the example's unchanged run.
         signature: identifies the head.
-        words: the words of the condition in lower case; () if it names none.
+        words: the words of the condition in lower case, () if it names none.
         rng: chooses the controls.
     """
     attention = read_attention(trace)
@@ -146,13 +146,13 @@ def _list_items(runs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
 def compute_repair_rate(
     kind: str, repaired: Sequence[bool], controls: Sequence[bool], rng: np.random.Generator
 ) -> Repair:
-    """Return how often a change repairs, and its counterpart, with the interval of the difference.
+    """Return how often a change and its random control repair, with the interval of the difference.
 
     Args:
-        kind: of the change.
-        repaired: whether each failing example is repaired by the change.
-        controls: whether it is repaired by the random counterpart.
-        rng: draws the interval.
+        kind: the kind of the change.
+        repaired: whether the change repairs each failing example.
+        controls: whether the random control repairs it.
+        rng: draws the bootstrap samples of the interval.
     """
     first, second = np.array(repaired, float), np.array(controls, float)
     low, high = mean_interval(first - second, rng)

@@ -1,4 +1,4 @@
-"""The search in one half: slices by forward selection, words found too seldom, and trends.
+"""The search in one half for slices by forward selection, words found too seldom, and trends.
 
 Shapes: E examples, H examples of the half, C conditions.
 """
@@ -23,27 +23,29 @@ from areaviz.analysis.themes.statistics import (
 )
 from areaviz.analysis.themes.symptoms import Symptom
 
-# A candidate has Welch's t at most this, ...
+# A candidate must have Welch's t of at most this value.
 MAX_T = -3.0
-# ... and there are at most this many slices, for one symptom and in all.
+# Maximum number of slices for one symptom and in total.
 MAX_OF_SYMPTOM, MAX_SLICES = 6, 40
-# Examples of the half inside a slice; examples that a trend needs.
+# Minimum number of examples of the half inside a slice, and with values for a trend.
 LEAST, LEAST_OF_TREND = 8, 60
-# Conjunctions are made of the strongest conditions, if the best one alone is at least this strong.
+# Conjunctions combine up to PARENTS conditions, the strongest ones. The best one must have a t of
+# at most PARENT_T.
 PARENTS, PARENT_T = 15, -1.5
-# A conjunction has to beat the best single condition by this much of t, ...
+# The t of a conjunction must be lower than that of the best single condition by this value.
 BEATS_BY = 1.0
-# ... have a mean a quarter lower than both parts, and leave out a fifth of its first part.
+# The mean of a conjunction must be lower than those of both parts by the factor LOWER. It may have
+# at most the share SMALLER of the examples of its first part.
 LOWER, SMALLER = 1.25, 0.8
-# Slices with such a Jaccard index are the same examples.
+# Slices above this Jaccard index count as the same examples.
 SAME = 0.7
-# How far below expectation a word is found, and the least variance of a share.
+# Maximum difference of a word's found and expected share, and smallest variance of a share.
 LEAST_RATE, LEAST_VARIANCE = -0.15, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class SliceCandidate:
-    """A slice: the conditions that make it, by number, and the number of the symptom."""
+    """A slice: the numbers of its conditions, the number of its symptom, and Welch's t."""
 
     symptom: int
     columns: tuple[int, ...]
@@ -60,7 +62,10 @@ class WordCandidate:
 
 @dataclass(frozen=True, slots=True)
 class TrendCandidate:
-    """A quantity and a symptom, by number, and the sign: 1 where low values are worse, else -1."""
+    """A quantity and a symptom by number.
+
+    The sign is 1 if low values are worse, and -1 otherwise.
+    """
 
     quantity: int
     symptom: int
@@ -74,9 +79,9 @@ def search_slices(
     """Return the slices of a half in which a symptom is lower, strongest first, without doubles.
 
     Args:
-        holds_EC: in which examples the conditions hold.
-        measured_C: which conditions are measures; no two of them make a conjunction.
-        symptoms: what can be worse.
+        holds_EC: whether each condition holds for each example.
+        measured_C: whether each condition is a metric. Two metrics never form a conjunction.
+        symptoms: the symptoms.
         half: the rows to search in.
     """
     holds_HC = holds_EC[half].astype(np.float32)
@@ -103,7 +108,7 @@ def search_slices(
 def _select_slices(
     holds_HC: npt.NDArray[np.float32], measured_C: BoolArray, values_H: FloatArray
 ) -> list[tuple[tuple[int, ...], float]]:
-    """Select slices of one symptom, one after another, taking out the effect of each."""
+    """Select slices of one symptom one after another, and subtract the effect of each one found."""
     known_H = np.isfinite(values_H)
     if known_H.sum() < 4 * LEAST or np.nanstd(values_H) < 1e-9:
         return []
@@ -123,7 +128,7 @@ def _select_slices(
 def _find_strongest_condition(
     holds_HC: npt.NDArray[np.float32], measured_C: BoolArray, values_H: FloatArray
 ) -> tuple[tuple[int, ...], float]:
-    """Return the condition, or the conjunction of two, with the lowest t."""
+    """Return the condition, or the conjunction of two conditions, with the lowest t."""
     moments_H3 = compute_moments(values_H)
     total_3 = moments_H3.sum(0, dtype=float)
     variance = float(np.nanvar(values_H, ddof=1))
@@ -168,9 +173,9 @@ def search_words(rates: Mapping[str, Rate], half: IntArray) -> list[WordCandidat
 def search_trends(
     quantities: Sequence[Quantity], symptoms: Sequence[Symptom], half: IntArray
 ) -> list[TrendCandidate]:
-    """Return for each quantity the symptom of a half with which it is correlated most.
+    """Return for each quantity the symptom with the strongest correlation in a half.
 
-    Spearman's correlation r of n examples; r sqrt(n) stands for t.
+    For Spearman's correlation r of n examples, r sqrt(n) is used as t.
     """
     found = []
     for number, quantity in enumerate(quantities):
@@ -187,7 +192,7 @@ def search_trends(
 
 
 def compute_rank_correlation(first_H: FloatArray, second_H: FloatArray) -> tuple[float, int]:
-    """Return Spearman's correlation of what both have and its count; 0 where there are too few."""
+    """Return Spearman's correlation (0 for too few pairs) and the number of known pairs."""
     known_H = np.isfinite(first_H) & np.isfinite(second_H)
     first, second = first_H[known_H], second_H[known_H]
     if len(first) < LEAST_OF_TREND or np.ptp(first) == 0 or np.ptp(second) == 0:

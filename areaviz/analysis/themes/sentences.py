@@ -22,26 +22,26 @@ from areaviz.drawing.labels import pluralise
 def describe_themes(
     tests: Sequence[Tested], measured: Measurements, places: Sequence[int], worse: int
 ) -> tuple[Theme, ...]:
-    """Return themes in words, those that lose most points over all their examples first.
+    """Return themes in words. Themes with the most lost points over all their examples come first.
 
     Args:
-        tests: what was proved.
-        measured: what is known of the examples.
-        places: of the examples in their set.
-        worse: the number of the system that is worse.
+        tests: the proved themes.
+        measured: the measurements of the examples.
+        places: the indices of the examples in their dataset.
+        worse: the number of the worse system.
     """
     writer = _Writer(measured, places, worse)
     themes = [writer.describe(one) for one in tests]
 
     def count_lost_points(theme: Theme) -> float:
-        # A trend is about the fifth at its end.
+        # A trend has no examples of its own. It is counted for the fifth at its worse end.
         return theme.effect * (len(theme.places) or len(places) / 5)
 
     return tuple(sorted(themes, key=lambda theme: (count_lost_points(theme), theme.statement)))
 
 
 def join_conditions(texts: Sequence[str]) -> str:
-    """Return conditions joined by "and", whose common beginning is said once."""
+    """Return conditions joined by "and". A common beginning is written once."""
     first, *rest = texts
     for start in ("the source has ", "the reference has "):
         if first.startswith(start):
@@ -50,7 +50,7 @@ def join_conditions(texts: Sequence[str]) -> str:
 
 
 def format_signed(value: float) -> str:
-    """Return a number of points with its sign, "−" before what is lost."""
+    """Return a number of points with its sign. "−" marks a loss."""
     rounded = round(value)
     return f"{rounded:+d}".replace("-", "−") if rounded else "0"
 
@@ -61,13 +61,13 @@ def format_per_cent(share: float) -> str:
 
 
 def _format_value(symptom: Symptom, value: float) -> str:
-    """Return a value of a symptom as people say it."""
+    """Return a value of a symptom as text, with the sign that users expect."""
     said = symptom.sign * value
     return format_per_cent(said) if symptom.is_share else f"{said:.3g}"
 
 
 def _describe_change(symptom: Symptom, change: float) -> str:
-    """Return how a symptom changes from the better system to the worse one, as a verb."""
+    """Return a verb phrase for the change of a symptom from the better system to the worse one."""
     said = symptom.sign * change
     size = f"{abs(said):.3g}"
     if symptom.is_share:
@@ -81,9 +81,9 @@ class _Writer:
     """Puts themes into words.
 
     Attributes:
-        measured: what is known of the examples.
-        places: of the examples in their set.
-        worse: the number of the system that is worse.
+        measured: the measurements of the examples.
+        places: the indices of the examples in their dataset.
+        worse: the number of the worse system.
     """
 
     measured: Measurements
@@ -92,7 +92,7 @@ class _Writer:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the worse and the better system are called where two are compared."""
+        """The names of the worse and the better of two compared systems."""
         return f"({self.worse + 1})", f"({2 - self.worse})"
 
     def describe(self, test: Tested) -> Theme:
@@ -191,12 +191,12 @@ class _Writer:
         """Return a theme.
 
         Args:
-            test: its proof.
-            title: what its examples have in common.
-            statement: what is worse.
-            points: the factor that makes an effect points.
-            about: its examples, its conditions, its symptom, whether a condition is a measure of
-                the model, and details.
+            test: the test that proved it.
+            title: the common property of its examples.
+            statement: a sentence that says what is worse.
+            points: the factor that converts an effect to points.
+            about: its examples, its conditions, its symptom, whether a condition is a metric of the
+                model, and details.
         """
         holds_E, conditions, symptom, is_about_model, details = about
         rows = np.flatnonzero(holds_E)

@@ -1,9 +1,9 @@
-"""The attention signature of a theme: the head that attends differently in its examples.
+"""The attention signature of a theme, which is the head that attends differently in its examples.
 
-The measure and the head with the largest standardised difference are chosen in one half and
-stated with their interval from the other half, where they were not chosen.
+One half chooses the metric and the head with the largest standardised difference. The difference
+and its interval are then measured in the other half, which played no part in the choice.
 
-Shapes: L layers, H heads, K measures of heads, X examples.
+Shapes: L layers, H heads, K metrics of heads, X examples.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from areaviz.trace.record import AttentionMap, Trace
 
 # Displayed names of the metrics of a head.
 HEAD_MEASURES = ("entropy", "mean area size", "weight of the heaviest area", "query dependence")
-# Number of examples that a comparison needs on each side.
+# Minimum number of examples on each side of a comparison.
 LEAST = 8
 HeadArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Where attention differs.
+    """The head and metric in which attention differs, and by how much.
 
     Attributes:
-        site: of the attention.
-        layer: from 0.
-        head: from 0.
-        measure: one of `HEAD_MEASURES`.
-        difference: inside less outside in the other half, in standard deviations.
+        site: the site of the attention.
+        layer: the layer, from 0.
+        head: the head, from 0.
+        measure: the metric, one of `HEAD_MEASURES`.
+        difference: the mean inside minus outside in the other half, in standard deviations.
         low: the lower end of its 95 % interval.
-        high: the upper end.
-        inside: examples of the theme in the other half that were run.
-        outside: other examples of that half that were run.
+        high: the upper end of this interval.
+        inside: the number of examples of the theme in the other half that were run.
+        outside: the number of other examples of that half that were run.
     """
 
     site: str
@@ -80,7 +80,7 @@ def read_attention(trace: Trace) -> AttentionMap:
     """Return the attention from the output to the input.
 
     Raises:
-        InputError: the trace has none, or its maps are not the model's attention.
+        InputError: the trace has no such map, or its map is not the model's own attention.
     """
     attention = trace.maps.get(CROSS) or trace.maps.get(OWN)
     if attention is None or attention.derived:
@@ -108,13 +108,13 @@ def find_signature(
     stated_in: tuple[Sequence[HeadArray], Sequence[HeadArray]],
     rng: np.random.Generator,
 ) -> Signature | None:
-    """Return the signature; None where a half has too few examples.
+    """Return the signature, or None if a half has too few examples.
 
     Args:
-        site: of the attention.
-        chosen_in: measures of examples inside and outside of the theme, of the first half.
-        stated_in: those of the other half.
-        rng: draws the interval.
+        site: the site of the attention.
+        chosen_in: metrics of the examples inside and outside the theme, in the half that chooses.
+        stated_in: these metrics in the other half.
+        rng: draws the bootstrap samples of the interval.
     """
     if min(map(len, (*chosen_in, *stated_in))) < LEAST:
         return None

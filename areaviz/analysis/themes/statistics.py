@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from areaviz.analysis.themes.material import BoolArray, FloatArray
 
-# Draws of a permutation test, in steps; a test stops after ENOUGH draws as extreme as observed.
+# Numbers of draws after which a permutation test may stop. It stops after ENOUGH draws as extreme
+# as the observed value.
 DRAWS, STEP, ENOUGH = 8000, 1000, 20
 RESAMPLES = 1000
 # Tolerance for rounding in comparisons of drawn sums with the observed sum.
@@ -34,13 +35,13 @@ def compute_welch_t(
 
         t = (mean inside - mean outside) / sqrt(var inside / n inside + var outside / n outside)
 
-    (Welch 1947). A slice of equal values has no variance of its own, so the variance inside is at
-    least half of the whole's.
+    (Welch 1947). A slice of equal values would have no variance, so the variance inside is at least
+    half of the variance of all values.
 
     Args:
         inside_C3: sums of `compute_moments` inside each slice.
-        total_3: the sums of all examples.
-        variance: of all values.
+        total_3: the sums over all examples.
+        variance: the variance of all values.
 
     Returns:
         t, the mean inside and the count inside, each [C].
@@ -63,16 +64,16 @@ def compute_permutation_p(
 ) -> list[float]:
     """Return for each slice the probability that chance makes its mean as low.
 
-    One-sided permutation test, p = (1 + draws as low) / (1 + draws) (Phipson and Smyth 2010). All
-    slices share their draws.
+    One-sided permutation test, p = (1 + draws at most as large) / (1 + draws) (Phipson and Smyth
+    2010). All slices share their draws.
 
     Args:
-        slices: values without NaN and which of them are inside, both [N] for all slices.
-        rng: draws.
+        slices: for each slice, values without NaN and whether they are inside, both [N].
+        rng: draws the permutations.
     """
     count = len(slices[0][0])
     sizes = [int(inside_N.sum()) for _, inside_N in slices]
-    # Draw the sum of the smaller side; the total sum is known.
+    # Only the sum of the smaller side is drawn, because the total sum is known.
     smaller = [min(size, count - size) for size in sizes]
     observed = [float(values_N[inside_N].sum()) for values_N, inside_N in slices]
     as_low, drawn = [0] * len(slices), [0] * len(slices)
@@ -94,7 +95,7 @@ def compute_permutation_p(
 
 
 def sign_flip_p(differences_N: FloatArray, rng: np.random.Generator) -> float:
-    """Return the probability that random signs make the mean of the differences as low."""
+    """Return the probability that random signs give a mean at most as large."""
     signs = rng.integers(0, 2, (DRAWS, len(differences_N)), np.int8) * 2 - 1
     sums = signs @ differences_N
     hits = int((sums <= differences_N.sum() + EPSILON).sum())
@@ -110,7 +111,7 @@ def mean_interval(values_N: FloatArray, rng: np.random.Generator) -> Interval:
 def bootstrap_difference_interval(
     first_N: FloatArray, second_N: FloatArray, rng: np.random.Generator
 ) -> Interval:
-    """Return the 95 % interval of the first mean less the second, by the bootstrap."""
+    """Return the 95 % interval of the first mean minus the second, by the bootstrap."""
     means = []
     for values_N in (first_N, second_N):
         drawn = rng.integers(0, len(values_N), (RESAMPLES, len(values_N)))

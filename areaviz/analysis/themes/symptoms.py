@@ -1,7 +1,7 @@
-"""Symptoms: properties in which an output can be bad, as numbers. A higher number is better.
+"""Symptoms are measures of an output in which it can be bad. A higher number is better.
 
-All symptoms except scores compare the output with its reference. For example, not all repetition
-is wrong: "a small circle above a small square".
+All symptoms except scores compare the output with its reference. For example, a repetition counts
+only if the reference lacks it, as "a small circle above a small square" is right.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Symptom:
     """One symptom.
 
     Attributes:
-        title: what it is, such as "colours of the reference found".
-        phrase: a clause that states a value, which replaces {}.
+        title: the name of the symptom, such as "colours of the reference found".
+        phrase: a clause in which {} stands for a value.
         values_E: a value for every example, NaN if the symptom does not apply to it.
         is_share: whether the values are shares, which sentences state in per cent.
-        sign: -1 if `values_E` has the values negated, so that higher is better. Sentences state
-            them with the opposite sign.
+        sign: -1 if `values_E` has negated values, so that higher is better. Sentences then state
+            the values without this negation.
     """
 
     title: str
@@ -181,7 +181,7 @@ def _count_repeated_pairs(words: Sequence[str]) -> int:
 
 
 def _measure_common_order(pair: Pair) -> float:
-    """Return the share of common words in the reference's order, NaN for few or too many words."""
+    """Return the share of common words in the reference's order, NaN if it is undefined."""
     shared = pair.shared
     if shared < 3 or max(len(pair.output), len(pair.reference)) > MAX_ORDERED:
         return np.nan

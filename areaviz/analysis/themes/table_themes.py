@@ -1,4 +1,4 @@
-"""The examples of an analysis' table as the material of themes."""
+"""Conversion of an analysis' table to the material in which themes are searched."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from areaviz.analysis.themes.material import FloatArray, Material, Score, Writte
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 
-# What a model knows of its own output without the right answer: when it fails, not how.
+# Metrics that a model computes without the right answer. They show when it fails, but not how.
 OF_THE_MODEL = (
     *("confidence", "coverage_deviation", "absentmindedness", "source_absentmindedness"),
     *("entropy", "area_size", "dependence", "dependence_share", "purity"),
 )
-# Measures that say what chrF or the symptoms of length say, or how good attention is.
+# Metrics that repeat chrF or the symptoms of length, and metrics of the quality of attention.
 LEFT_OUT = (
     *("bleu", "rouge_l", CIDER, "length", "length_ratio"),
     *("pointing", "alignment_error", "facts_read"),
 )
-# What raters say counts where they have judged this share of the examples: every single mark
-# changes it, and a few say nothing about kinds of examples.
+# Metrics from raters are used if at least this share of the examples is rated. A few ratings say
+# nothing about kinds of examples.
 RATERS, RATED = (MQM, JUDGED), 0.5
-# Names of a column of metadata that says which document an example belongs to.
+# Names of metadata columns that contain the document of an example.
 DOCUMENT_COLUMNS = ("document", "doc", "doc_id", "docid", "document_id")
 
 
 def find_themes_of_table(dataset: Dataset, frame: pd.DataFrame, systems: int) -> tuple[Themes, ...]:
-    """Return the themes of all systems: two are compared, one or more than two stand alone.
+    """Return the themes of two compared systems, or of each system if there are not exactly two.
 
     Args:
-        dataset: the set.
-        frame: of its analysis.
-        systems: how many the frame has.
+        dataset: the dataset.
+        frame: the table of its analysis.
+        systems: the number of systems in the table.
 
     Raises:
         InputError: there are too few or too many examples, or they cannot be split into halves.
@@ -52,14 +52,14 @@ def find_themes_of_table(dataset: Dataset, frame: pd.DataFrame, systems: int) ->
 
 
 def collect_material(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[int]) -> Material:
-    """Return the material of one system, or of two that are compared.
+    """Return the material of one system, or of two systems to compare.
 
     Examples that a system could not run are left out.
 
     Args:
-        dataset: the set.
-        frame: of its analysis, as `build_table` and `with_scores` make it.
-        systems: the numbers of the systems in the frame, from 0.
+        dataset: the dataset.
+        frame: the table of its analysis, as `build_table` and `with_scores` return it.
+        systems: the numbers of the systems in the table, from 0.
     """
     was_run = pd.Series(True, frame.index)
     for system in systems:
@@ -83,7 +83,7 @@ def collect_material(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[in
 
 
 def _collect_outputs(frame: pd.DataFrame, system: int) -> Written:
-    """Return what one system wrote, with its scores and the measures of its own."""
+    """Return the outputs of one system, their scores and the metrics of the model."""
     scores = []
     measures: Mapping[str, FloatArray] = {}
     for name, measure in list_measures(frame).items():

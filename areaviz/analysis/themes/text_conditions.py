@@ -1,4 +1,4 @@
-"""Conditions of a text besides single words: word classes, length, form and rare words."""
+"""Conditions about a text other than single words: word classes, length, form and rare words."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from areaviz.analysis.themes.words import QUOTES, WORD_CLASSES, split_keeping_ca
 
 # Quantiles of the length that define short and long texts.
 SHORT, LONG = (0.1, 0.2, 0.35), (0.5, 0.65, 0.8, 0.9)
-# Characters of a long word.
+# Minimum number of characters of a long word.
 LONG_WORD = 12
 _HYPHEN = re.compile(r"\w-\w")
-# The text of a condition, its words, the examples for which it is true, and whether to name it if
+# The text of a condition, its words, whether it holds for each example, and whether it is named if
 # it is too rare.
 Found = tuple[str, tuple[str, ...], Sequence[bool], bool]
 
@@ -23,12 +23,12 @@ Found = tuple[str, tuple[str, ...], Sequence[bool], bool]
 def iterate_text_conditions(
     side: str, texts: Sequence[str], words_E: Sequence[list[str]]
 ) -> Iterator[Found]:
-    """Yield the conditions of texts besides single words and pairs of words.
+    """Yield the conditions of texts other than single words and pairs of words.
 
     Args:
         side: "source" or "reference".
-        texts: one for each example.
-        words_E: their words in lower case.
+        texts: the text of each example.
+        words_E: the words of each text in lower case.
     """
     yield from _iterate_word_classes(side, words_E)
     yield from _iterate_lengths(side, words_E)
@@ -90,6 +90,6 @@ def _iterate_rare_words(side: str, words_E: Sequence[list[str]]) -> Iterator[Fou
 
 
 def count_unique_words(words_E: Sequence[list[str]]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return how many words of each text occur once in all texts together: int [E]."""
+    """Return how many words of each text occur nowhere else in the texts: int [E]."""
     frequency = Counter(word for words in words_E for word in words)
     return np.array([sum(frequency[word] == 1 for word in words) for words in words_E], np.int64)

@@ -1,4 +1,4 @@
-"""A theme as users see it, and a list of themes."""
+"""A theme as users see it, and the list of a system's themes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Theme:
     """One theme.
 
     Attributes:
-        title: what its examples have in common, for the table of examples and a slice.
-        statement: what is worse there, one sentence.
-        proof: how many examples there are and how certain it is.
+        title: the common property of its examples, for the table of examples and a slice.
+        statement: a sentence that says what is worse there.
+        proof: the number of examples and the certainty, in words.
         details: missing words and further symptoms, "" for none.
-        places: of its examples in the set, () of a trend.
-        is_about_model: whether its condition is a measure of attention or confidence.
-        conditions: what makes the slice, () of words and trends.
-        symptom: the title of what is worse, "" of words.
+        places: the indices of its examples in the dataset, () for a trend.
+        is_about_model: whether its condition is a metric of attention or confidence.
+        conditions: the conditions of the slice, () for words and trends.
+        symptom: the title of the symptom, "" for words.
         q: the false discovery rate at which it is found.
-        effect: points that are lost, of 100, below 0.
-        halves: in how many halves it was found.
+        effect: the lost points on a scale of 100, below 0.
+        halves: the number of halves in which it was found.
     """
 
     title: str
@@ -40,7 +40,7 @@ class Theme:
 
     @property
     def sentence(self) -> str:
-        """All of it as text."""
+        """Statement, proof and details as one text."""
         return " ".join(filter(None, (f"{self.statement} ({self.proof}).", self.details)))
 
 

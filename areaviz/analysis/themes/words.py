@@ -1,4 +1,4 @@
-"""The words of a text, and classes of words that fail together, in English, German and French."""
+"""The words of a text, and classes of words in English, German and French."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def without_accents(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WordClass:
-    """Words of one meaning, in all languages together.
+    """A class of words with one meaning, in all languages together.
 
     Attributes:
-        one: names one of them after "has", such as "a colour".
-        two: names two of them after "has".
+        one: names one word of the class after "has", such as "a colour".
+        two: names two words of the class after "has".
         plural: names all of them.
-        words: in lower case.
+        words: the words in lower case.
     """
 
     one: str
