@@ -8,7 +8,7 @@ from areaviz.ui.app.frame import draw_refusal, is_admitted
 from areaviz.ui.app.language import sentence
 from areaviz.ui.app.page import GROUPS, HIDDEN_PARAMS
 from areaviz.ui.app.restart_recovery import apply_stashed_values, stash_browser_values
-from areaviz.ui.tour.bar import tour_bar
+from areaviz.ui.tour.bar import draw_tour_bar
 
 ROOT = Path(__file__).parent
 st.set_page_config(page_title="areaviz", page_icon=ROOT / "assets" / "favicon.png", layout="wide")
@@ -30,7 +30,7 @@ for group, titles in GROUPS.items():
 page = st.navigation(groups, position="top" if is_open else "hidden")
 if is_open:
     page.run()
-    tour_bar()
+    draw_tour_bar()
 else:
     draw_refusal()
 apply_stashed_values(is_open)

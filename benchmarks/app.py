@@ -97,11 +97,11 @@ def page() -> None:
     """Draw the page that is measured."""
     import streamlit as st
 
-    from areaviz.ui.components.ribbon import ribbon
+    from areaviz.ui.components.ribbon import draw_ribbon
 
     st.set_page_config(layout="wide")
     trace = st.cache_resource(random_trace)(int(os.environ[SETTING]))
-    ribbon(trace, Focus(SITE), key="ribbon")
+    draw_ribbon(trace, Focus(SITE), key="ribbon")
 
 
 def measure(items: int, browser: Browser, log: Path) -> Figures:

@@ -4,7 +4,7 @@ from areaviz.texts.catalogue import message
 from areaviz.ui.app.frame import page_frame
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
-from areaviz.ui.teach.page import draw_teach
+from areaviz.ui.teach.page import draw_teach_page
 
 page_frame(
     Page(
@@ -17,4 +17,4 @@ page_frame(
         heading=message("One lesson, 45 minutes"),
     )
 )
-draw_teach()
+draw_teach_page()

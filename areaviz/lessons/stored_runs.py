@@ -6,12 +6,12 @@ from areaviz.backend.base import Backend
 from areaviz.cards.tasks import TASKS
 from areaviz.lessons.ask import listeners, rectangle
 from areaviz.trace.request import Request
-from areaviz.ui.teach.debate_runs import TEXT, compare_looking
+from areaviz.ui.teach.debate_runs import DEBATED_TEXT, run_debate
 
 
 def list_requests() -> list[Request]:
     """Return the requests that do not depend on another run."""
-    translator = Request(TASKS["translation"].opens, TEXT)
+    translator = Request(TASKS["translation"].opens, DEBATED_TEXT)
     return [rectangle.make_request(), *listeners.list_requests(), translator]
 
 
@@ -23,4 +23,4 @@ def store_runs(backend: Backend) -> None:
     """
     for request in list_requests():
         backend.trace(request)
-    compare_looking(backend, TASKS["translation"].opens)
+    run_debate(backend, TASKS["translation"].opens)

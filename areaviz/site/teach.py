@@ -12,9 +12,9 @@ from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.app.language import sentence
-from areaviz.ui.teach.debate_runs import Looking, compare_looking
-from areaviz.ui.teach.page import compared_sentences
-from areaviz.ui.teach.plan import PLAN_STYLE, Row, plan_html, plan_rows
+from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
+from areaviz.ui.teach.page import describe_lost_attention
+from areaviz.ui.teach.plan import PLAN_STYLE, PlanRow, build_plan_html, build_plan_rows
 
 NEEDS = message(
     "You need English, and German helps. There are no accounts and no names. The pages work without"
@@ -26,24 +26,26 @@ NEEDS = message(
 def files(site: Site) -> Files:
     """Return the teacher's page."""
     hero = codec.load(HERO)
-    rows = plan_rows(hero, _load_debate_runs(site, hero.request.model), compared_sentences())
-    plan = Markup(plan_html([_link_row(site, row) for row in rows]))
+    rows = build_plan_rows(
+        hero, _load_debate_runs(site, hero.request.model), describe_lost_attention()
+    )
+    plan = Markup(build_plan_html([_link_row(site, row) for row in rows]))
     main = [make_element("p", sentence(NEEDS)), make_raw_element("style", PLAN_STYLE), plan]
     yield "teach.html", render_site_page(site, sentence("For teachers"), main, styles=[PLAN_STYLE])
 
 
-def _load_debate_runs(site: Site, model: str) -> Looking | None:
+def _load_debate_runs(site: Site, model: str) -> DebateRuns | None:
     """Return the stored runs for the plan's debate, or None if they or their model are missing."""
     from areaviz.backend.local import LocalBackend
     from areaviz.backend.stored import StoredBackend
 
     try:
-        return compare_looking(StoredBackend(LocalBackend(site.checkpoints), OPENINGS), model)
+        return run_debate(StoredBackend(LocalBackend(site.checkpoints), OPENINGS), model)
     except (InputError, BackendError):
         return None
 
 
-def _link_row(site: Site, row: Row) -> Row:
+def _link_row(site: Site, row: PlanRow) -> PlanRow:
     """Return a row of the plan whose links lead to pages of the site. Other links are removed."""
     links = [(label, find_site_address(site, to)) for label, to in row.links]
     return replace(row, links=tuple((label, to) for label, to in links if to))

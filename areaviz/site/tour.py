@@ -16,7 +16,15 @@ from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.language import sentence
-from areaviz.ui.tour.steps import BUILDERS, LAST, PICTURE, STORY, Step, mixed_look, reason_step
+from areaviz.ui.tour.steps import (
+    LAST_STEP,
+    STEP_BUILDERS,
+    TOUR_PICTURE,
+    TOUR_STORY,
+    TourStep,
+    build_reason_step,
+    find_mixed_word,
+)
 
 WHAT = message("Five steps in a minute and a half. Each shows a stored run and says what to try.")
 ASK = message("Ask without this fact, on the live page")
@@ -33,7 +41,7 @@ class Stop:
         link: the page of the site on which readers can follow the step's suggestion, or "".
     """
 
-    step: Step
+    step: TourStep
     trace: Trace
     focus: Focus | None
     link: str = ""
@@ -68,20 +76,20 @@ def list_tour_stops(site: Site) -> list[Stop]:
     """Return the steps in the order of the app's tour, without steps that lack a stored run."""
     hero = codec.load(HERO)
     picture = find_stored_run(
-        lambda one: one.maps.keys() >= {SITE} and _is_stop_trace(one, PICTURE)
+        lambda one: one.maps.keys() >= {SITE} and _is_stop_trace(one, TOUR_PICTURE)
     )
-    story = find_stored_run(lambda one: one.request.text == STORY.text)
-    looks = (choose_first_focus(hero), choose_first_focus(hero), mixed_look(hero))
+    story = find_stored_run(lambda one: one.request.text == TOUR_STORY.text)
+    looks = (choose_first_focus(hero), choose_first_focus(hero), find_mixed_word(hero))
     stops = []
-    for (_, build), look in zip(BUILDERS, looks, strict=False):
+    for (_, build), look in zip(STEP_BUILDERS, looks, strict=False):
         stops.append(Stop(build(hero), hero, Focus(look.site, look.layer, items=look.items)))
     if picture is not None:
         attention = picture.maps[SITE]
         items = choose_first_item(attention, 0, picture.fields[attention.query])
-        stops.append(Stop(BUILDERS[-1][1](picture), picture, Focus(SITE, 0, items=items)))
+        stops.append(Stop(STEP_BUILDERS[-1][1](picture), picture, Focus(SITE, 0, items=items)))
     if story is not None:
         best = site.best_page(story.request.model)
-        stops.append(Stop(reason_step(story, None), story, None, best))
+        stops.append(Stop(build_reason_step(story, None), story, None, best))
     return stops
 
 
@@ -117,7 +125,7 @@ def _render_bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
     if stop.step.asks:
         said.append(make_element("p", *render_bold(stop.step.asks)))
     if number == count:
-        said.append(make_element("p", *render_bold(sentence(LAST.says))))
+        said.append(make_element("p", *render_bold(sentence(LAST_STEP.says))))
     links = [part for way in ways for part in (way, " ")]
     return make_element(
         "section", *said, make_element("p", *links), class_="panel", aria_label=sentence("Tour")

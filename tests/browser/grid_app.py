@@ -11,7 +11,7 @@ from areaviz.data.scenes import make_scene
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.ribbon import grid
+from areaviz.ui.components.ribbon import draw_grid
 from tests import fakes
 
 SITE = os.environ.get("GRID_SITE", "encoder-decoder")
@@ -58,5 +58,5 @@ if st.toggle("Show grids", value=True):
         strict=True,
     ):
         with column:
-            selection = grid(trace, focus, key=name, link="pair")
+            selection = draw_grid(trace, focus, key=name, link="pair")
             st.caption(f"{name} has {selection}", unsafe_allow_html=False)

@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, convert_spans_to_json, parse_spans
 from areaviz.trace.picture import Picture
-from areaviz.ui.components.error_sheet import Sheet, given, judging
+from areaviz.ui.components.error_sheet import ErrorSheet, draw_error_sheet, read_saved_errors
 
 KEY = "sheet"
 # The clef is one character, but two code units in the browser.
@@ -20,7 +20,7 @@ version = state.get("version", 0)
 
 
 def saved() -> None:
-    spans, score = given(KEY)
+    spans, score = read_saved_errors(KEY)
     state["version"] = version + 1
     state["spans"], state["score"] = parse_spans(spans), score
 
@@ -35,7 +35,7 @@ shown = Judgement(
     version=version,
 )
 mark = f"sheet {version} {picture is None}"
-judging(Sheet("Output of a.txt", shown, picture, TAGS, mark), key=KEY, on_save=saved)
+draw_error_sheet(ErrorSheet("Output of a.txt", shown, picture, TAGS, mark), key=KEY, on_save=saved)
 st.button("Next", shortcut="J", on_click=state.update, kwargs={"was_next": True})
 st.code(
     json.dumps([state.get("score"), *convert_spans_to_json(state.get("spans", ()))]), language=None

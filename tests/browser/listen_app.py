@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.trace.request import Focus
-from areaviz.ui.components.items import hearing
+from areaviz.ui.components.items import draw_sound_player
 from areaviz.views.sound_alignment import GOLD
 from tests import fakes
 
@@ -15,5 +15,5 @@ spoken = "0.1 0.5 0.6 1.1 1.2 1.8"
 if "missed" in st.query_params:
     spoken += " 1.85 1.95"
 trace = replace(trace, details={GOLD: spoken})
-selection = hearing(trace, Focus("encoder-decoder"), key="sound")
+selection = draw_sound_player(trace, Focus("encoder-decoder"), key="sound")
 st.text(f"locked: {list(selection.items)}")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from areaviz.interactive.digit_glimpses import DigitReading
 from areaviz.trace.record import Trace
-from areaviz.ui.components.items import looks
+from areaviz.ui.components.items import draw_readings
 from tests import fakes
 
 
@@ -25,4 +25,4 @@ if digits == "3":
     readings.append(DigitReading("Window", "Reads once.", fakes.gaze_trace("transformer", 1, 1)))
 else:
     readings = [DigitReading("Pair", "Reads two.", labelled("27", "27"), ["A note."])]
-st.text(f"look: {looks(readings, digits, 0, key='looks')}")
+st.text(f"look: {draw_readings(readings, digits, 0, key='looks')}")

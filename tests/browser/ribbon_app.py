@@ -10,7 +10,7 @@ from areaviz.data.paths import HOME
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.components.ribbon import draw_ribbon
 from tests import fakes
 
 SITE = os.environ.get("RIBBON_SITE", "encoder-decoder")
@@ -41,5 +41,5 @@ if st.button("Choose the fifth item"):
 if st.toggle("Show ribbons", value=True):
     for column, trace, name in zip(st.columns(2), traces(), ("regular", "area"), strict=True):
         with column:
-            selection = ribbon(trace, focus, key=name, link="pair")
+            selection = draw_ribbon(trace, focus, key=name, link="pair")
             st.caption(f"{name} has {selection}", unsafe_allow_html=False)

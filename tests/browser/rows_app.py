@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, rows
+from areaviz.ui.components.rows import (
+    Column,
+    TableContent,
+    draw_rows,
+    get_clicked_header,
+    get_clicked_row,
+)
 
 KEY = "table"
 state = st.session_state
@@ -12,12 +18,12 @@ names = [f"<b>{number}</b>" for number in range(40)]
 
 
 def opened() -> None:
-    state["opened"] = clicked_row(KEY)
+    state["opened"] = get_clicked_row(KEY)
 
 
 def sorted_by() -> None:
     state["falls"] = not state.get("falls", False)
-    state["head"] = clicked_head(KEY)
+    state["head"] = get_clicked_header(KEY)
 
 
 st.set_page_config(layout="wide")
@@ -26,8 +32,8 @@ if state.get("falls"):
     ids.reverse()
 columns = [Column("Name"), Column("Number", "number", is_number=True)]
 cells = [(names[one], str(one)) for one in ids]
-shown = Rows(columns, cells, ids, state.get("opened"), ("number", not state.get("falls")))
-rows("Forty rows", shown, key=KEY, on_open=opened, on_sort=sorted_by, target="example")
+shown = TableContent(columns, cells, ids, state.get("opened"), ("number", not state.get("falls")))
+draw_rows("Forty rows", shown, key=KEY, on_open=opened, on_sort=sorted_by, target="example")
 if st.button("Next", shortcut="J"):
     state["opened"] = state["opened"] + 1
     st.rerun()

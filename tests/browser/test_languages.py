@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from areaviz.data.paths import HERO
 from areaviz.trace import codec
 from areaviz.ui.forms.samples import EXAMPLES
-from areaviz.ui.teach.debate_runs import TEXT
+from areaviz.ui.teach.debate_runs import DEBATED_TEXT
 from tests.browser.conftest import PATIENCE, App, settled
 from tests.sampled import sampled
 
@@ -52,7 +52,7 @@ def data_words() -> set[str]:
     trace = codec.load(HERO)
     texts = [field.raw for field in trace.fields.values()]
     texts += [label for options in trace.output.alternatives for label, _ in options]
-    texts += [example.text for example in EXAMPLES] + [TEXT]
+    texts += [example.text for example in EXAMPLES] + [DEBATED_TEXT]
     # Two texts are Streamlit's own.
     texts += ["areaviz English Deutsch end", "Skip to main content", "Logo"]
     return set(re.findall(r"[A-Za-zäöüß]+", " ".join(texts)))

@@ -20,7 +20,7 @@ from areaviz.site.gallery import list_stored_traces
 from areaviz.site.page_frame import Site
 from areaviz.site.pages import LARGEST, PAGES, iterate_files, make_site
 from areaviz.texts.catalogue import PSEUDO
-from areaviz.ui.tour.steps import STORY
+from areaviz.ui.tour.steps import TOUR_STORY
 from tests.browser.test_languages import CLIPPED, SHOWN, data_words
 
 pytestmark = pytest.mark.browser
@@ -136,7 +136,7 @@ def test_no_text_of_a_translated_page_stays_english(page: Page, tmp_path: Path) 
     traces = list_stored_traces(HOME, OPENINGS)
     none: dict[str, Any] = {}
     site = Site(none, (), traces, PAGES, str, CHECKPOINTS, language=PSEUDO)
-    known = data_words() | SITE_DATA | set(re.findall(r"\w+", f"{STORY.text} {WORDS}"))
+    known = data_words() | SITE_DATA | set(re.findall(r"\w+", f"{TOUR_STORY.text} {WORDS}"))
     for path, text in iterate_files(site):
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)

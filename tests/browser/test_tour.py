@@ -10,10 +10,15 @@ from playwright.sync_api import Locator, Page, expect
 
 from areaviz.data.paths import HERO
 from areaviz.trace import codec
-from areaviz.ui.tour.steps import addresses, area_step, head_step, opening_step
+from areaviz.ui.tour.steps import (
+    build_addresses,
+    build_area_step,
+    build_head_step,
+    build_opening_step,
+)
 from tests.browser.conftest import App, settled
 
-ADDRESSES = addresses(codec.load(HERO))
+ADDRESSES = build_addresses(codec.load(HERO))
 
 
 def opened(app: App, page: Page, number: int) -> Locator:
@@ -32,25 +37,25 @@ def plain(says: str) -> str:
 def test_completed_task_continues_and_back_returns(app: App, page: Page) -> None:
     trace = codec.load(HERO)
     said = opened(app, page, 1)
-    expect(said).to_contain_text(plain(opening_step(trace).says))
+    expect(said).to_contain_text(plain(build_opening_step(trace).says))
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
     page.locator(".ribbon .opener").click()
     ring, played = page.locator(".tour .ring"), page.locator(".ribbon .play .go")
     expect(ring).to_be_visible()
     while "again" not in (played.text_content() or ""):
         played.click()
-    expect(said).to_contain_text(plain(area_step(trace).says))
+    expect(said).to_contain_text(plain(build_area_step(trace).says))
     expect(page).to_have_url(re.compile(r"/translate\?.*tour=2"))
     settled(page)
-    other = page.get_by_role("option", name=area_step(trace).ends.strip("“”"), exact=True)
+    other = page.get_by_role("option", name=build_area_step(trace).ends.strip("“”"), exact=True)
     other.hover()
-    expect(said).to_contain_text(plain(head_step(trace).says))
+    expect(said).to_contain_text(plain(build_head_step(trace).says))
     settled(page)
     page.go_back()
-    expect(said).to_contain_text(plain(area_step(trace).says))
+    expect(said).to_contain_text(plain(build_area_step(trace).says))
     settled(page)
     page.go_back()
-    expect(said).to_contain_text(plain(opening_step(trace).says))
+    expect(said).to_contain_text(plain(build_opening_step(trace).says))
 
 
 @pytest.mark.long

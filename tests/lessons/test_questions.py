@@ -18,7 +18,7 @@ from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import EXAMPLES
-from areaviz.ui.teach.debate_runs import output_text
+from areaviz.ui.teach.debate_runs import get_output_text
 
 HALF = 2e-3
 """Weights are stored in half precision."""
@@ -160,7 +160,7 @@ def test_two_listeners_are_equally_right_and_attend_to_different_moments(
     content, hybrid = make_question_data(10)["numbers"]["answer"]
     assert content <= digits / 2 and hybrid == digits
     for request in listeners.list_requests():
-        assert output_text(stored(backend, request)) == SAMPLES[listeners.SOUND].text
+        assert get_output_text(stored(backend, request)) == SAMPLES[listeners.SOUND].text
     errors = [backend.models()[name].figures["test"]["error"] for name in listeners.LISTENERS]
     assert abs(errors[0] - errors[1]) < 0.001
 
@@ -180,7 +180,7 @@ def test_smaller_window_enlarges_the_picture() -> None:
 
 def test_ban_keeps_output_and_hidden_word_changes_it() -> None:
     looked = reason.load_changed_runs()
-    plain, banned, hidden = map(output_text, (looked.plain, looked.banned, looked.hidden))
+    plain, banned, hidden = map(get_output_text, (looked.plain, looked.banned, looked.hidden))
     assert plain == banned == "Eine junge Frau in einem blauen Kleid liest ein Buch."
     assert hidden == "Eine Frau in einem blauen Kleid liest ein Buch."
     assert looked.takers >= 3

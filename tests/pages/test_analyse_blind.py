@@ -16,7 +16,7 @@ from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.ui.analyse import blind, dataset_form, error_marking
 from areaviz.ui.analyse.stored_data import open_note_store
-from areaviz.ui.components.error_sheet import Sheet
+from areaviz.ui.components.error_sheet import ErrorSheet
 from tests.pages.analysed import hold, listed, uploading
 from tests.pages.conftest import Open, shown
 from tests.sets import read_lines
@@ -39,10 +39,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def sheets(monkeypatch: pytest.MonkeyPatch) -> list[Sheet]:
+def sheets(monkeypatch: pytest.MonkeyPatch) -> list[ErrorSheet]:
     """Collect the marking sheets that the page draws."""
-    drawn: list[Sheet] = []
-    monkeypatch.setattr(error_marking, "judging", lambda sheet, **_: drawn.append(sheet))
+    drawn: list[ErrorSheet] = []
+    monkeypatch.setattr(error_marking, "draw_error_sheet", lambda sheet, **_: drawn.append(sheet))
     return drawn
 
 
@@ -106,7 +106,9 @@ def test_raters_see_systems_in_their_own_order(open_page: Open) -> None:
 
 
 @pytest.mark.long
-def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: list[Sheet]) -> None:
+def test_blind_rating_forgets_the_system_judged_last(
+    open_page: Open, sheets: list[ErrorSheet]
+) -> None:
     """Check that a rater who knows a system by name does not learn its alias."""
     last = order_of("Ada")[2]
     app = hold(blinded(open_page, "Ada"), example=1)
@@ -122,7 +124,7 @@ def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: li
 
 
 @pytest.mark.long
-def test_marks_of_other_raters_appear_after_own(open_page: Open, sheets: list[Sheet]) -> None:
+def test_marks_of_other_raters_appear_after_own(open_page: Open, sheets: list[ErrorSheet]) -> None:
     store, notes = open_note_store().judgements, open_note_store().notes
     first = order_of("Ada")[0]
     store.save(judgement("Bo", first))

@@ -17,7 +17,7 @@ from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.ui.analyse import blind, dataset_form, error_marking, link_access
 from areaviz.ui.analyse.form_parts import list_offered_categories
 from areaviz.ui.analyse.stored_data import open_note_store
-from areaviz.ui.components.error_sheet import Sheet
+from areaviz.ui.components.error_sheet import ErrorSheet
 from tests.pages.analysed import hold, keyed, listed, state_of, uploading
 from tests.pages.conftest import Open, shown
 
@@ -173,8 +173,8 @@ def test_metadata_has_a_slice_for_each_value(open_page: Open) -> None:
 def test_notes_and_errors_offer_one_list_of_categories(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[Sheet] = []
-    monkeypatch.setattr(error_marking, "judging", lambda sheet, **_: drawn.append(sheet))
+    drawn: list[ErrorSheet] = []
+    monkeypatch.setattr(error_marking, "draw_error_sheet", lambda sheet, **_: drawn.append(sheet))
     app = given(open_page, "hyp.a.txt")
     digest = state_of(app).digest
     open_note_store().notes.save(Annotation(digest, 0, "", "Tone"))

@@ -7,7 +7,7 @@ import pytest
 from areaviz.data.paths import HERO
 from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.trace import codec
-from areaviz.ui.teach.exercise import exercise_params
+from areaviz.ui.teach.exercise import build_exercise_params
 from tests.pages.conftest import Open, drawn_texts, errors, shown
 
 TRACE = codec.load(HERO)
@@ -25,7 +25,7 @@ def test_plan_has_folded_answers(open_page: Open, monkeypatch: pytest.MonkeyPatc
 def test_exercise_answers_only_on_request(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_BACKEND", "local")
     look = choose_first_focus(TRACE)
-    params = exercise_params(TRACE.request, look.layer, 0, look.items[0])
+    params = build_exercise_params(TRACE.request, look.layer, 0, look.items[0])
     app = open_page("teach", **params)
     assert not app.exception and not errors(app)
     assert "takes **" not in shown(app) and not drawn_texts(app)

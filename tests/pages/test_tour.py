@@ -11,7 +11,14 @@ from streamlit.testing.v1 import AppTest
 from areaviz.data.paths import HERO
 from areaviz.trace import codec
 from areaviz.ui.forms.samples import SAMPLES
-from areaviz.ui.tour.steps import LAST, MISSING, WAYS_ON, addresses, area_step, opening_step
+from areaviz.ui.tour.steps import (
+    LAST_STEP,
+    MISSING_STEP,
+    NEXT_LINKS,
+    build_addresses,
+    build_area_step,
+    build_opening_step,
+)
 from tests.pages import folder
 from tests.pages.conftest import Open
 from tests.sampled import sampled
@@ -31,9 +38,9 @@ def test_first_step_is_on_home_and_leads_to_second(open_page: Open) -> None:
     app = open_page("home", tour="1")
     assert not app.exception and not app.error
     sent, trace = bar(app), codec.load(HERO)
-    assert sent is not None and sent["says"] == opening_step(trace).says
+    assert sent is not None and sent["says"] == build_opening_step(trace).says
     assert (sent["number"], sent["count"], sent["back"]) == (1, 5, "")
-    assert sent["next"] == addresses(trace)[1] and sent["act"] is None
+    assert sent["next"] == build_addresses(trace)[1] and sent["act"] is None
 
 
 def test_step_describes_the_shown_sentence(
@@ -43,13 +50,15 @@ def test_step_describes_the_shown_sentence(
     app = open_page("translate", text=SAMPLES[0], tour="2")
     assert not app.exception and not app.error
     sent = bar(app)
-    assert sent is not None and sent["says"] == area_step(stored("token-boundary", "dog")).says
+    assert (
+        sent is not None and sent["says"] == build_area_step(stored("token-boundary", "dog")).says
+    )
     assert app.query_params["tour"] == "2"
 
 
 def test_step_that_does_not_fit_input_can_be_skipped(open_page: Open) -> None:
     sent = bar(open_page("translate", text=folder.TEXT, tour="2"))
-    assert sent is not None and sent["says"] == MISSING.says and sent["next"]
+    assert sent is not None and sent["says"] == MISSING_STEP.says and sent["next"]
 
 
 @pytest.mark.parametrize(
@@ -58,13 +67,13 @@ def test_step_that_does_not_fit_input_can_be_skipped(open_page: Open) -> None:
 )
 def test_step_without_model_can_be_skipped(open_page: Open, page: str, step: str) -> None:
     sent = bar(open_page(page, tour=step))
-    assert sent is not None and sent["says"] == MISSING.says and sent["next"]
+    assert sent is not None and sent["says"] == MISSING_STEP.says and sent["next"]
 
 
 def test_end_offers_three_links(open_page: Open) -> None:
     sent = bar(open_page("home", tour="end"))
-    assert sent is not None and sent["says"] == LAST.says and sent["next"] == ""
-    assert sent["ways"] == [list(way) for way in WAYS_ON] and len(WAYS_ON) == 3
+    assert sent is not None and sent["says"] == LAST_STEP.says and sent["next"] == ""
+    assert sent["ways"] == [list(way) for way in NEXT_LINKS] and len(NEXT_LINKS) == 3
 
 
 @pytest.mark.parametrize("value", sampled(["", "0", "6", "x", "1 "], "0", "6"))

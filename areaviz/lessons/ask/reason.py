@@ -16,12 +16,18 @@ from areaviz.lessons.ask.question_parts import (
 )
 from areaviz.trace.record import Trace
 from areaviz.ui.app.engine import get_backend
-from areaviz.ui.teach.debate_runs import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text
+from areaviz.ui.teach.debate_runs import (
+    DEBATED_LAYER,
+    HIDDEN_WORD,
+    DebateRuns,
+    get_output_text,
+    run_debate,
+)
 
 
-def load_changed_runs() -> Looking:
+def load_changed_runs() -> DebateRuns:
     """Return the translation unchanged, with an area banned, and with a word hidden."""
-    return compare_looking(get_backend(), TASKS["translation"].opens)
+    return run_debate(get_backend(), TASKS["translation"].opens)
 
 
 def make_question(texts: Texts) -> QuestionData:
@@ -31,8 +37,8 @@ def make_question(texts: Texts) -> QuestionData:
         ValueError: The ban changes the output, or hiding the word does not change it.
     """
     found = load_changed_runs()
-    plain, hidden = output_text(found.plain), output_text(found.hidden)
-    if output_text(found.banned) != plain or hidden == plain:
+    plain, hidden = get_output_text(found.plain), get_output_text(found.hidden)
+    if get_output_text(found.banned) != plain or hidden == plain:
         raise ValueError("The ban must keep the output, and hiding the word must change it.")
     options = [plain, hidden, texts["nothing"]]
     words = {
@@ -41,7 +47,7 @@ def make_question(texts: Texts) -> QuestionData:
         "span": found.span,
         "takers": found.takers,
         "heads": found.plain.maps[SITE].heads,
-        "layer": LAYER + 1,
+        "layer": DEBATED_LAYER + 1,
         "hidden_word": HIDDEN_WORD,
         "hidden": hidden,
         "sure": f"{100 * _get_probability(found.plain, found.item):.0f}",

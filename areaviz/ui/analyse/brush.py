@@ -16,7 +16,13 @@ import streamlit as st
 from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, RowFilter, filter_rows
 from areaviz.ui.app.markdown import pluralise
-from areaviz.ui.components.rows import Column, Rows, chart_pointer, clicked_row, rows
+from areaviz.ui.components.rows import (
+    Column,
+    TableContent,
+    draw_chart_pointer,
+    draw_rows,
+    get_clicked_row,
+)
 from areaviz.views.charts import NO_GROUPS, Groups, compute_bin_edges, draw_histogram, draw_scatter
 
 
@@ -33,7 +39,7 @@ def draw_brushable_histogram(
     note = "drag over the bars to keep these examples, click a bar, or double-click to keep all"
     key = _make_chart_key(f"bars_{column}", table)
     _draw_chart(draw_histogram(values, title, note, groups), title, key)
-    reported = chart_pointer(
+    reported = draw_chart_pointer(
         key, lambda bar: filter_rows(page, build_bar_filter(table, column, name, bar))
     )
     outlines = read_outlines(reported)
@@ -68,7 +74,7 @@ def draw_brushable_scatter(
     figure = draw_scatter(x, y, table["name"].tolist(), names, title, is_same, groups)
     key = _make_chart_key(f"points_{across}_{up}", table)
     _draw_chart(figure, title, key)
-    reported = chart_pointer(key, lambda row: page.set(example=int(table.index[row])))
+    reported = draw_chart_pointer(key, lambda row: page.set(example=int(table.index[row])))
     outlines = read_outlines(reported)
     if not outlines:
         return table
@@ -121,8 +127,8 @@ def draw_filter_table(
     chosen = kept.chart[1] if kept and is_here else None
 
     def click() -> None:
-        number = clicked_row(key)
+        number = get_clicked_row(key)
         if number in numbers:
             filter_rows(page, build_filter(number))
 
-    rows(label, Rows(columns, cells, numbers, chosen), key=key, on_open=click)
+    draw_rows(label, TableContent(columns, cells, numbers, chosen), key=key, on_open=click)

@@ -30,7 +30,7 @@ from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_deferred
 from areaviz.ui.app.markdown import escape_markdown, shorten_line
 from areaviz.ui.app.user_identity import reader_mark
-from areaviz.ui.components.error_sheet import Sheet, given, judging
+from areaviz.ui.components.error_sheet import ErrorSheet, draw_error_sheet, read_saved_errors
 
 # Keys of widgets.
 EXPANDER_KEY, SHEET_KEY_PREFIX = "errors", "judging"
@@ -125,10 +125,12 @@ def _draw_sheet(
     mark = f"{compute_judgement_id(own)} {own.version} {turn}"
     categories = list_offered_categories(fresh.dataset, fresh.rater if is_blind else "")
     picture = dataset.picture(dataset.examples[fresh.example])
-    sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED_SHEET_KEY, ""))
+    sheet = ErrorSheet(
+        title, own, picture, categories, mark, st.session_state.get(SAVED_SHEET_KEY, "")
+    )
     # Leave out the system's name, which a page in blind rating must not contain.
     key = f"{SHEET_KEY_PREFIX}_{compute_judgement_id(own)}"
-    judging(sheet, key=key, on_save=lambda: _save_sheet(own, key, mark))
+    draw_error_sheet(sheet, key=key, on_save=lambda: _save_sheet(own, key, mark))
     if own.version:
         with st.popover("Remove what I marked", key="judged_removing", type="tertiary"):
             st.caption("What was marked under this name goes, for everybody who has this set.")
@@ -185,7 +187,7 @@ def _keep_save_error(doing: str = "saving the errors") -> AbstractContextManager
 def _save_sheet(own: Judgement, key: str, mark: str) -> None:
     """Save the judgement. It is committed when the page says so; otherwise the sheet is kept."""
     with _keep_save_error():
-        spans, score = given(key)
+        spans, score = read_saved_errors(key)
         if not (score is None or type(score) in (int, float)):
             raise InputError("The score is not a number. Enter a score from 0 to 100.")
         number = None if score is None else float(str(score))

@@ -29,7 +29,13 @@ from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown, pluralise, visible
 from areaviz.ui.app.progress import run_requests
-from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, rows
+from areaviz.ui.components.rows import (
+    Column,
+    TableContent,
+    draw_rows,
+    get_clicked_header,
+    get_clicked_row,
+)
 from areaviz.ui.results.explore import draw_results
 
 # Keys of the table, and of the container of the open example, to which a click scrolls.
@@ -67,19 +73,19 @@ def draw_examples_table(
         shown = [number_text(value, ".3g") for value in values] if is_number else list(values)
         cells.append(shown)
     order = get_sort_direction(page, table)
-    content = Rows(
+    content = TableContent(
         columns,
         list(zip(*cells, strict=True)),
         [int(place) for place in part.index],
         page.state.example,
         None if order is None else (page.state.measure, order),
     )
-    rows(
+    draw_rows(
         "Examples",
         content,
         key=TABLE_KEY,
-        on_open=lambda: page.set(example=clicked_row(TABLE_KEY)),
-        on_sort=lambda: sort_by(page, clicked_head(TABLE_KEY) or ""),
+        on_open=lambda: page.set(example=get_clicked_row(TABLE_KEY)),
+        on_sort=lambda: sort_by(page, get_clicked_header(TABLE_KEY) or ""),
         target=OPEN_EXAMPLE_KEY,
     )
     if len(table) > ROWS_PER_PAGE:

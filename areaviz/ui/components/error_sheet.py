@@ -14,7 +14,7 @@ from areaviz.ui.app.component import get_component, get_report
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ErrorSheet:
     """The content of a sheet.
 
     Args:
@@ -34,8 +34,8 @@ class Sheet:
     replaces: str = ""
 
 
-def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
-    """Draw the sheet. `on_save` is called when the rater saves, see `given`."""
+def draw_error_sheet(sheet: ErrorSheet, *, key: str, on_save: Callable[[], None]) -> None:
+    """Draw the sheet. `on_save` is called when the rater saves, see `read_saved_errors`."""
     judgement = sheet.judgement
     # Send the texts unchanged: escaping characters would shift the positions of errors.
     texts = [{"side": OUTPUT, "title": sheet.title, "text": judgement.output}]
@@ -60,7 +60,7 @@ def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
     get_component("judging")(key=key, data=data, on_saved_change=on_save)
 
 
-def given(key: str) -> tuple[object, object]:
+def read_saved_errors(key: str) -> tuple[object, object]:
     """Return the errors and the score saved last, as the browser sent them; for `on_save`."""
     found = get_report(key, "saved")
     if not isinstance(found, Mapping):

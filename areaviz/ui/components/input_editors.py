@@ -17,21 +17,21 @@ from areaviz.trace.request import Focus
 from areaviz.ui.app.component import get_component, ignore_report
 from areaviz.ui.app.engine import known_card
 from areaviz.ui.app.page import open_page
-from areaviz.ui.components.items import choose_items, queries
+from areaviz.ui.components.items import choose_items, list_queries
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.forms.options import STORED_FILE
 from areaviz.ui.forms.reason_form import ReasonState
 from areaviz.ui.what_if.state import Interventions, decode
 
 
-def hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
+def draw_hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw facts and hops, where the user edits the story, or asks without one fact.
 
     All hops are drawn, so the selection stays.
     """
     card = known_card(trace.request.model)
     right = card.figures.get("test", {}).get("right") if card else None
-    can_ask, can_edit = _can_ask(), _can_ask() and not trace.request.changes
+    can_ask, can_edit = _can_run_input(), _can_run_input() and not trace.request.changes
     acts = get_component("hops")(
         key=key,
         data=serialise_payload(
@@ -40,40 +40,40 @@ def hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
         on_edited_change=ignore_report,
         on_without_change=ignore_report,
     )
-    _follow_edit(acts, can_edit)
+    _apply_edit(acts, can_edit)
     if can_ask and acts.without is not None:
         fact = int(acts.without)
         hidden = Hide(trace.maps[focus.site].memory, (fact,))
         page: Any = open_page()
         decode(page, trace.request, Interventions((hidden,) if fact >= 0 else ()))
         st.rerun()
-    return Selection.of(focus)
+    return Selection.from_focus(focus)
 
 
-def points(trace: Trace, focus: Focus, *, key: str) -> Selection:
+def draw_points(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw points, which the user moves, and the answer up to the selected step."""
     first = choose_first_step(trace) if focus.side == "query" else 0
-    can_edit = _can_ask() and not trace.request.changes
+    can_edit = _can_run_input() and not trace.request.changes
     items, acts = choose_items(
         "points",
         make_points_payload(trace, focus),
-        queries(focus)[:1] or (first,),
+        list_queries(focus)[:1] or (first,),
         key,
         most=MOST,
         canEdit=can_edit,
         on_edited_change=ignore_report,
     )
-    _follow_edit(acts, can_edit)
-    return Selection.of(replace(focus, side="query", items=items))
+    _apply_edit(acts, can_edit)
+    return Selection.from_focus(replace(focus, side="query", items=items))
 
 
-def _can_ask() -> bool:
+def _can_run_input() -> bool:
     """Return whether the page runs a model on input that the user writes in a picture."""
     is_stored = st.session_state.get(STORED_FILE) is not None
     return isinstance(open_page().state, ReasonState) and not is_stored
 
 
-def _follow_edit(acts: Any, can_edit: bool) -> None:
+def _apply_edit(acts: Any, can_edit: bool) -> None:
     """Run the model on an input that the user edited in the picture."""
     if can_edit and acts.edited is not None:
         page: Any = open_page()

@@ -50,35 +50,35 @@ def choose_items(
     )
 
 
-def queries(focus: Focus) -> Items:
+def list_queries(focus: Focus) -> Items:
     """Return the selected items that attend, in order."""
     return tuple(sorted(focus.items)) if focus.side == "query" else ()
 
 
-def growing(trace: Trace, focus: Focus, *, key: str) -> Selection:
+def draw_tree(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw a tree up to the selected step, and return the step as the locked selection."""
     made = make_tree_payload(trace, focus)
-    first = queries(focus)[:1] or (choose_first_step(made["header"]),)
+    first = list_queries(focus)[:1] or (choose_first_step(made["header"]),)
     items, _ = choose_items("tree", made, first, key)
     is_chosen = focus.side == "query" or items != first
-    return Selection.of(replace(focus, side="query", items=items) if is_chosen else focus)
+    return Selection.from_focus(replace(focus, side="query", items=items) if is_chosen else focus)
 
 
-def hearing(trace: Trace, focus: Focus, *, key: str) -> Selection:
+def draw_sound_player(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw the player of a sound, and return the chosen item as the locked selection."""
-    made = make_hearing_payload(trace, focus, _audio)
-    items, _ = choose_items("hearing", made, queries(focus)[:1], key)
-    return Selection.of(replace(focus, side="query", items=items))
+    made = make_hearing_payload(trace, focus, _encode_sound)
+    items, _ = choose_items("hearing", made, list_queries(focus)[:1], key)
+    return Selection.from_focus(replace(focus, side="query", items=items))
 
 
-def watched(trace: Trace, focus: Focus, *, key: str) -> Selection:
+def draw_film_strip(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw a clip as a film strip, and return the words that the user keeps."""
-    made = make_strip_payload(trace, focus, _frames)
-    items, _ = choose_items("strip", made, queries(focus), key)
-    return Selection.of(replace(focus, side="query", items=items))
+    made = make_strip_payload(trace, focus, _encode_frames)
+    items, _ = choose_items("strip", made, list_queries(focus), key)
+    return Selection.from_focus(replace(focus, side="query", items=items))
 
 
-def looks(
+def draw_readings(
     readings: Sequence[DigitReading], digits: str, look: int, against: str = "nothing", *, key: str
 ) -> int:
     """Draw readings of one picture on one clock, and return the look that the user chose.
@@ -90,29 +90,29 @@ def looks(
         against: as in `picture_at_step`.
         key: a widget key that is unique on the page.
     """
-    made = make_readings_payload(readings, digits, against, _kept_pictures)
+    made = make_readings_payload(readings, digits, against, _get_pictures_of_run)
     ((chosen,), _) = choose_items("looks", made, (look,), key)
     return chosen
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _audio(sound: Sound) -> str:
+def _encode_sound(sound: Sound) -> str:
     return encode_sound_as_data_url(sound)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _frames(clip: Clip, numbers: Items) -> list[str]:
+def _encode_frames(clip: Clip, numbers: Items) -> list[str]:
     return encode_frames(clip, numbers)
 
 
-def _kept_pictures(trace: Trace, against: str) -> list[str]:
+def _get_pictures_of_run(trace: Trace, against: str) -> list[str]:
     """Return the pictures of all looks, kept by run. A retrained model has other probabilities."""
     request, picture = trace.request, trace.request.picture
     likely = trace.output.probabilities.tobytes()
     run = request.model, request.sample, request.seed, picture and picture.digest, likely
-    return _pictures(run, against, trace)
+    return _draw_pictures_of_run(run, against, trace)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _pictures(run: tuple[object, ...], against: str, _trace: Trace) -> list[str]:
+def _draw_pictures_of_run(run: tuple[object, ...], against: str, _trace: Trace) -> list[str]:
     return encode_looks(_trace, against)

@@ -20,16 +20,16 @@ import streamlit as st
 from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.trace.record import Trace
 
-MAX_BYTES = 32 * 2**20
+MAX_CACHED_BYTES = 32 * 2**20
 """Limit on all payloads together in bytes.
 
 The payload of a sentence takes about 50 KB. The largest payload takes 2 MB.
 """
-LIFETIME = 600.0
+LIFETIME_SECONDS = 600.0
 """A payload expires this many seconds after its last request."""
 
 Payload = Mapping[str, Any]
-Make = Callable[[Trace, str, int], Payload]
+PayloadMaker = Callable[[Trace, str, int], Payload]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +39,37 @@ class _Entry:
     used: float
 
 
-class Payloads:
+class PayloadCache:
     """Payloads by the digest of their inputs; safe for several threads.
 
     The digests of a trace are cached while the trace lives. The cache does not keep the trace
     alive.
 
     Args:
-        most: the largest number of bytes. The least recently requested payload is dropped first.
+        max_bytes: the largest number of bytes. The least recently requested payload is dropped
+            first.
         seconds: a payload expires this many seconds after its last request.
         clock: returns a number of seconds that never decreases.
     """
 
     def __init__(
         self,
-        most: int = MAX_BYTES,
-        seconds: float = LIFETIME,
+        max_bytes: int = MAX_CACHED_BYTES,
+        seconds: float = LIFETIME_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._most, self._seconds, self._clock = most, seconds, clock
+        self._max_bytes, self._seconds, self._clock = max_bytes, seconds, clock
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._digests: weakref.WeakKeyDictionary[Trace, dict[tuple[str, int], str]] = (
             weakref.WeakKeyDictionary()
         )
-        self._lock, self._makers = threading.RLock(), weakref.WeakValueDictionary[str, _Maker]()
+        self._lock, self._makers = threading.RLock(), weakref.WeakValueDictionary[str, _MakerLock]()
 
-    def get(self, kind: str, trace: Trace, site: str, layer: int, make: Make) -> Payload:
+    def get(self, kind: str, trace: Trace, site: str, layer: int, make: PayloadMaker) -> Payload:
         """Return the payload of a kind ("ribbon", "grid"). Simultaneous requests share it."""
         key = f"{kind} {self._digest(trace, site, layer)}"
         with self._lock:
-            maker = self._makers.setdefault(key, _Maker())
+            maker = self._makers.setdefault(key, _MakerLock())
         with maker.lock:
             found = self._find(key)
             if found is None:
@@ -86,7 +87,7 @@ class Payloads:
         with self._lock:
             known = self._digests.setdefault(trace, {})
         if (site, layer) not in known:
-            known[site, layer] = digest(trace, site, layer)
+            known[site, layer] = compute_input_digest(trace, site, layer)
         return known[site, layer]
 
     def _find(self, key: str) -> Payload | None:
@@ -100,7 +101,7 @@ class Payloads:
 
     def _keep(self, key: str, payload: Payload) -> None:
         size = sum(array.nbytes for array in payload["arrays"].values())
-        if size > self._most:
+        if size > self._max_bytes:
             return
         with self._lock:
             self._entries[key] = _Entry(payload, size, self._clock())
@@ -110,12 +111,12 @@ class Payloads:
         end = self._clock() - self._seconds
         while self._entries:
             oldest = next(iter(self._entries.values()))
-            if oldest.used >= end and self.size <= self._most:
+            if oldest.used >= end and self.size <= self._max_bytes:
                 return
             self._entries.popitem(last=False)
 
 
-class _Maker:
+class _MakerLock:
     """A lock that is held while a payload is created, so that other requests wait for it."""
 
     def __init__(self) -> None:
@@ -123,12 +124,12 @@ class _Maker:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def payloads() -> Payloads:
+def get_payload_cache() -> PayloadCache:
     """Return the payloads of this process."""
-    return Payloads()
+    return PayloadCache()
 
 
-def digest(trace: Trace, site: str, layer: int) -> str:
+def compute_input_digest(trace: Trace, site: str, layer: int) -> str:
     """Return the SHA-256 of all inputs of a payload of this site and layer."""
     attention, picture = trace.maps[site], trace.request.picture
     fields = [trace.fields[name] for name in dict.fromkeys((attention.query, attention.memory))]

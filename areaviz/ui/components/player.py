@@ -6,14 +6,14 @@ from areaviz.drawing.base import Animation
 from areaviz.ui.app.component import get_component
 
 
-def player(played: Animation, label: str, *, key: str) -> None:
+def draw_player(animation: Animation, label: str, *, key: str) -> None:
     """Draw the first picture, a play button, and a scrubber with one stop per word."""
     data = {
         "label": label,
-        "title": played.title,
-        "note": played.note,
-        "words": list(played.words),
-        "pictures": list(played.pictures),
-        "milliseconds": played.milliseconds,
+        "title": animation.title,
+        "note": animation.note,
+        "words": list(animation.words),
+        "pictures": list(animation.pictures),
+        "milliseconds": animation.milliseconds,
     }
     get_component("player")(key=key, data=data)

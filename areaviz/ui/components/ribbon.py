@@ -23,10 +23,10 @@ from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.component import get_component, get_report, ignore_report
-from areaviz.ui.components.payloads import Payload, payloads
+from areaviz.ui.components.payloads import Payload, get_payload_cache
 
-HEIGHT = 480
-PAYLOADS: Mapping[str, Callable[[Trace, Focus], Payload]] = {
+MAX_HEIGHT_PX = 480
+PAYLOAD_MAKERS: Mapping[str, Callable[[Trace, Focus], Payload]] = {
     "ribbon": make_ribbon_payload,
     "grid": make_grid_payload,
 }
@@ -62,19 +62,19 @@ class Selection:
     against: str = "nothing"
 
     @classmethod
-    def of(cls, focus: Focus) -> Selection:
+    def from_focus(cls, focus: Focus) -> Selection:
         """Return the selection of a focus."""
         return cls(**{one.name: getattr(focus, one.name) for one in fields(cls)})
 
     @classmethod
-    def reported(cls, report: Mapping[str, Any]) -> Selection:
+    def from_report(cls, report: Mapping[str, Any]) -> Selection:
         """Return the selection that a browser reports."""
         chosen = {one.name: report[one.name] for one in fields(cls)}
         return cls(**{**chosen, "items": tuple(report["items"])})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mounted:
+class MountedComponent:
     """The data of a mounted component that is kept between reruns.
 
     Args:
@@ -94,11 +94,13 @@ class Mounted:
     reported: Mapping[str, Any] | None = None
     serial: int = 0
 
-    def shows(self, trace: Trace, focus: Focus) -> bool:
+    def is_showing(self, trace: Trace, focus: Focus) -> bool:
         """Return whether this is the same trace object, site and layer."""
         return self.subject[0]() is trace and self.subject[1:] == (focus.site, focus.layer)
 
-    def settled(self, report: Mapping[str, Any] | None, requested: Selection) -> Mounted:
+    def merge_report(
+        self, report: Mapping[str, Any] | None, requested: Selection
+    ) -> MountedComponent:
         """Merge the browser's report with the page's selection.
 
         A new report has priority, then a new selection of the page. A selection that the page has
@@ -106,7 +108,7 @@ class Mounted:
         """
         is_new = report is not None and report != self.reported
         if report is not None and is_new and report["id"] == self.payload["header"]["id"]:
-            current = Selection.reported(report)
+            current = Selection.from_report(report)
             return replace(self, reported=report, current=current, requested=requested)
         current = self.current if requested == self.requested else requested
         # A component without its report was off the page, so send it its selection again.
@@ -117,13 +119,13 @@ class Mounted:
         return replace(moved, reported=report, serial=self.serial + 1)
 
 
-def ribbon(
+def draw_ribbon(
     trace: Trace,
     focus: Focus,
     *,
     key: str,
     link: str | None = None,
-    height: int = HEIGHT,
+    height: int = MAX_HEIGHT_PX,
     matches: Matches = NO_MATCHES,
 ) -> Selection:
     """Draw the token ribbon of the selected site and layer, and return its locked selection.
@@ -139,11 +141,13 @@ def ribbon(
     Raises:
         ValueError: the memory is not text.
     """
-    keys = key_mode(trace.request.model)
-    return mount("ribbon", trace, focus, key, link=link, height=height, matches=matches, keys=keys)
+    keys = read_key_mode(trace.request.model)
+    return mount_component(
+        "ribbon", trace, focus, key, link=link, height=height, matches=matches, keys=keys
+    )
 
 
-def grid(
+def draw_grid(
     trace: Trace,
     focus: Focus,
     *,
@@ -158,11 +162,11 @@ def grid(
     Raises:
         ValueError: the site does not attend to cells of a picture.
     """
-    return mount("grid", trace, focus, key, link=link, matches=matches)
+    return mount_component("grid", trace, focus, key, link=link, matches=matches)
 
 
 @lru_cache(maxsize=64)
-def key_mode(model: str) -> str:
+def read_key_mode(model: str) -> str:
     """Return how a model of this machine's folder computes the key of an area, or "" if unknown.
 
     It reads the card alone, because Home shows a stored trace without opening any model.
@@ -171,11 +175,15 @@ def key_mode(model: str) -> str:
     return read_card(path).key_mode if model and path.is_file() else ""
 
 
-def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Selection:
-    """Draw a component of `PAYLOADS` with options for its script. Return the locked selection."""
+def mount_component(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Selection:
+    """Draw a component of `PAYLOAD_MAKERS` with options for its script.
+
+    Returns:
+        The locked selection.
+    """
     place = f"{key}:mounted"
-    shown = mounted(kind, st.session_state.get(place), trace, focus)
-    shown = shown.settled(get_report(key, "selection"), Selection.of(focus))
+    shown = build_mounted(kind, st.session_state.get(place), trace, focus)
+    shown = shown.merge_report(get_report(key, "selection"), Selection.from_focus(focus))
     st.session_state[place] = shown
     # Use lists, because JSON has no tuples.
     selection = {**asdict(shown.sent), "items": list(shown.sent.items)}
@@ -187,21 +195,23 @@ def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Se
     return shown.current
 
 
-def mounted(kind: str, before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
+def build_mounted(
+    kind: str, before: MountedComponent | None, trace: Trace, focus: Focus
+) -> MountedComponent:
     """Return the data to keep of a component.
 
     It is `before` if that still applies, `before` with new data if another trace equals its own, or
     new data.
     """
-    if before is not None and before.shows(trace, focus):
+    if before is not None and before.is_showing(trace, focus):
         return before
 
     def make(trace: Trace, site: str, layer: int) -> Payload:
-        return PAYLOADS[kind](trace, Focus(site, layer))
+        return PAYLOAD_MAKERS[kind](trace, Focus(site, layer))
 
     subject = (weakref.ref(trace), focus.site, focus.layer)
-    payload = payloads().get(kind, trace, focus.site, focus.layer, make)
+    payload = get_payload_cache().get(kind, trace, focus.site, focus.layer, make)
     if before is not None and before.payload["header"]["id"] == payload["header"]["id"]:
         return replace(before, subject=subject, payload=payload)
-    first = Selection.of(focus)
-    return Mounted(subject, payload, first, first, first)
+    first = Selection.from_focus(focus)
+    return MountedComponent(subject, payload, first, first, first)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from areaviz.ui.app.component import get_component, get_report, ignore_report
 from areaviz.ui.app.markdown import visible
 
-HEIGHT = 340
+HEIGHT_PX = 340
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableContent:
     """The content of the table.
 
     Args:
@@ -45,9 +45,9 @@ class Rows:
     sorted_by: tuple[str, bool] | None = None
 
 
-def rows(
+def draw_rows(
     label: str,
-    shown: Rows,
+    shown: TableContent,
     *,
     key: str,
     on_open: Callable[[], None],
@@ -60,8 +60,8 @@ def rows(
         label: the accessible name of the table.
         shown: the content.
         key: a widget key that is unique on the page.
-        on_open: called when a row is clicked, see `clicked_row`.
-        on_sort: called when a header is clicked, see `clicked_head`.
+        on_open: called when a row is clicked, see `get_clicked_row`.
+        on_sort: called when a header is clicked, see `get_clicked_header`.
         target: the key of the container that a click fills. The page scrolls to it.
     """
     columns = []
@@ -78,7 +78,7 @@ def rows(
         "ids": list(shown.ids),
         "chosen": shown.chosen,
         "sorted": order,
-        "height": HEIGHT,
+        "height": HEIGHT_PX,
         "target": target,
     }
     get_component("rows")(
@@ -89,19 +89,19 @@ def rows(
     )
 
 
-def clicked_row(key: str) -> int | None:
+def get_clicked_row(key: str) -> int | None:
     """Return the id of the row clicked last in the table with this key; for use in `on_open`."""
     found = get_report(key, "opened")
     return int(found) if isinstance(found, int | float) else None
 
 
-def clicked_head(key: str) -> str | None:
+def get_clicked_header(key: str) -> str | None:
     """Return the name of the column whose header was clicked last; for use in `on_sort`."""
     found = get_report(key, "sorted")
     return found if isinstance(found, str) else None
 
 
-def chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
+def draw_chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
     """Report clicks and drags on a chart, without the marks that a drag encloses.
 
     Args:

@@ -30,7 +30,7 @@ class Thumbnail:
         return f"data:image/{kind};base64,{base64.b64encode(self.image).decode()}"
 
 
-def thumbnails(
+def draw_thumbnails(
     label: str, pictures: Sequence[Thumbnail], chosen: str, *, key: str, on_pick: Callable[[], None]
 ) -> None:
     """Draw pictures as buttons, the one named `chosen` marked. `on_pick` follows a click."""
@@ -39,12 +39,12 @@ def thumbnails(
     get_component("thumbnails")(key=key, data=data, on_picked_change=on_pick)
 
 
-def picked(key: str) -> str | None:
+def get_picked_name(key: str) -> str | None:
     """Return the name of the picture chosen last in the row with this key; for `on_pick`."""
     name: str | None = get_report(key, "picked")
     return name
 
 
-def paste_hint(uploader: str) -> None:
+def draw_paste_listener(uploader: str) -> None:
     """Say that pictures can be pasted, and pass them on to the file uploader with that key."""
     get_component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})

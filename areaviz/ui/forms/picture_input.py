@@ -31,7 +31,12 @@ from areaviz.ui.app.errors import show_error
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Link, State
-from areaviz.ui.components.thumbnails import Thumbnail, paste_hint, picked, thumbnails
+from areaviz.ui.components.thumbnails import (
+    Thumbnail,
+    draw_paste_listener,
+    draw_thumbnails,
+    get_picked_name,
+)
 from areaviz.ui.forms.medium_input import SAMPLE, UPLOAD, take_file
 
 CAMERA = "Camera"
@@ -165,11 +170,11 @@ def _sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> None:
         for name in list_sample_names(*kinds)
     ]
     key = page.key("samples")
-    thumbnails("Sample pictures", row, chosen, key=key, on_pick=lambda: _take_sample(page))
+    draw_thumbnails("Sample pictures", row, chosen, key=key, on_pick=lambda: _take_sample(page))
 
 
 def _take_sample(page: PicturePage) -> None:
-    name = picked(page.key("samples"))
+    name = get_picked_name(page.key("samples"))
     if name in SAMPLES:
         page.hold(page.state.showing(Decoded(get_sample(name), ())))
 
@@ -189,7 +194,7 @@ def _draw_uploader(page: PicturePage) -> None:
             " stored."
         ),
     )
-    paste_hint(key)
+    draw_paste_listener(key)
 
 
 def _get_take_arguments(page: PicturePage, key: str) -> tuple[object, ...]:

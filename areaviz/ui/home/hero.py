@@ -14,7 +14,7 @@ from areaviz.trace.record import Trace
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.frame import FIRST_STEP, page_link
 from areaviz.ui.app.language import sentence
-from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.components.ribbon import draw_ribbon
 from areaviz.ui.forms.samples import EXAMPLES
 
 WHAT_IT_DOES = message(
@@ -32,7 +32,7 @@ def draw_hero() -> None:
     with show_errors(message("showing the example")), st.container(border=True, key="hero_card"):
         trace = hero_trace()
         # Lock no item: the ribbon then opens at the word of the first example.
-        ribbon(trace, replace(EXAMPLES[0].focus, head=None, items=()), key="home")
+        draw_ribbon(trace, replace(EXAMPLES[0].focus, head=None, items=()), key="home")
 
 
 def lit_as_on_home(trace: Trace) -> Trace:

@@ -14,7 +14,7 @@ from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import known_card
 from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 from areaviz.ui.app.page import AnyPage
-from areaviz.ui.components.player import player
+from areaviz.ui.components.player import draw_player
 from areaviz.ui.results.downloads import ShownView, draw_downloads
 from areaviz.ui.results.output_warnings import list_output_warnings
 from areaviz.views import VIEWS
@@ -93,7 +93,7 @@ def draw_view_chart(
     label = f"{view.title}: {view.question}"
     if view.played:
         played = view.played(trace, focus)
-        player(played, label, key=f"played_{key}")
+        draw_player(played, label, key=f"played_{key}")
         st.caption(escape_markdown(played.caption))
     else:
         figure = with_colour_limit(relabel_for_width(view.figure(trace, focus), room), top)

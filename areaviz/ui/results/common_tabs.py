@@ -17,8 +17,8 @@ from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage, told_apart
 from areaviz.ui.app.state import BRACKETS, TABLE, VIEW, WHY
-from areaviz.ui.components.items import growing
-from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.components.items import draw_tree
+from areaviz.ui.components.ribbon import draw_ribbon
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
 from areaviz.ui.results.chart import (
     data_table,
@@ -64,7 +64,7 @@ def common_tabs(page: AnyPage, seen: Sequence[SeenTrace]) -> list[Tab]:
     draw, _ = display_of(seen[0].trace, seen[0].focus)
     views = "All words at once" if has_legend(draw) else "More views"
     brackets = (
-        [Tab(BRACKETS, "As brackets", partial(_draw_brackets, page))] if draw is growing else []
+        [Tab(BRACKETS, "As brackets", partial(_draw_brackets, page))] if draw is draw_tree else []
     )
     return [
         *brackets,
@@ -81,7 +81,7 @@ def common_tabs(page: AnyPage, seen: Sequence[SeenTrace]) -> list[Tab]:
 
 def _draw_brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
     """Draw the tree as brackets above its sentence. A click selects a step of the tree."""
-    after = apply_click(ribbon(trace, focus, key="brackets"), focus)
+    after = apply_click(draw_ribbon(trace, focus, key="brackets"), focus)
     if after != focus:
         page.hold(page.state.locking(after))
         st.rerun(scope="fragment")

@@ -12,9 +12,9 @@ from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
 from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.input_editors import hops, points
-from areaviz.ui.components.items import growing, hearing, watched
-from areaviz.ui.components.ribbon import Selection, grid, ribbon
+from areaviz.ui.components.input_editors import draw_hops, draw_points
+from areaviz.ui.components.items import draw_film_strip, draw_sound_player, draw_tree
+from areaviz.ui.components.ribbon import Selection, draw_grid, draw_ribbon
 from areaviz.ui.results.chart import draw_question, draw_view_chart, first_view
 from areaviz.views import VIEWS
 
@@ -24,22 +24,22 @@ Draw = Callable[..., Selection]
 
 def _draw_nothing(_: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw no component, because places without weights have nothing to select."""
-    return Selection.of(focus)
+    return Selection.from_focus(focus)
 
 
 _DRAWN: Mapping[str, Draw] = {
-    "grid": grid,
-    "hops": hops,
-    "points": points,
-    "hearing": hearing,
-    "strip": watched,
-    "tree": growing,
-    "ribbon": ribbon,
+    "grid": draw_grid,
+    "hops": draw_hops,
+    "points": draw_points,
+    "hearing": draw_sound_player,
+    "strip": draw_film_strip,
+    "tree": draw_tree,
+    "ribbon": draw_ribbon,
 }
 """The functions that draw components. A site of any other kind is drawn as a chart."""
 _CHARTED = (_draw_nothing,)
 """Components that a chart follows, because they are not the picture themselves."""
-_EXPLAINED = (hops, points, hearing, watched, growing)
+_EXPLAINED = (draw_hops, draw_points, draw_sound_player, draw_film_strip, draw_tree)
 """Components that begin with their own sentence, so that the question of the view is left out."""
 
 
@@ -55,7 +55,7 @@ def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Download]:
 
 def has_legend(draw: Draw) -> bool:
     """Return whether users choose heads in the legend of the component."""
-    return draw in (ribbon, grid)
+    return draw in (draw_ribbon, draw_grid)
 
 
 def explains_itself(draw: Draw) -> bool:
@@ -65,7 +65,7 @@ def explains_itself(draw: Draw) -> bool:
 
 def shows_layers(draw: Draw) -> bool:
     """Return whether the component shows all layers. The chosen layer then affects only tabs."""
-    return draw is hops
+    return draw is draw_hops
 
 
 def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:

@@ -20,7 +20,7 @@ from areaviz.trace.request import Request
 from areaviz.ui.app.engine import known_card
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
-from areaviz.ui.components.items import looks
+from areaviz.ui.components.items import draw_readings
 from areaviz.ui.forms.mechanisms_form import MECHANISMS, WaysPage, readers_of
 from areaviz.ui.results.mechanism_tabs import Shown, below_readings
 from areaviz.ui.results.output_warnings import first_sentence, list_output_warnings
@@ -75,7 +75,9 @@ def _draw_readings(page: WaysPage, shown: Shown) -> int:
     for reader, trace in shown:
         readings.append(DigitReading(reader.title, reader.way.what, trace, _list_notes(trace)))
     with st.container(key="ways"):
-        look = looks(readings, _digits_shown(drawn[0]), look, against, key=page.key("looks"))
+        look = draw_readings(
+            readings, _digits_shown(drawn[0]), look, against, key=page.key("looks")
+        )
     look = min(max(0, look), most - 1)
     if most > 1:
         page.set(look=look + 1)

@@ -14,15 +14,15 @@ from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Hide, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.tour.step_texts import span_text, tops_of_heads
+from areaviz.ui.tour.step_texts import get_span_text, list_top_areas
 
-TEXT = "A young woman in a blue dress is reading a book."
-HIDDEN_WORD, LAYER = "young", 0
+DEBATED_TEXT = "A young woman in a blue dress is reading a book."
+HIDDEN_WORD, DEBATED_LAYER = "young", 0
 """The word to hide, and the layer whose heads are compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Looking:
+class DebateRuns:
     """A translation as it is, with an area banned, and with a word hidden.
 
     Args:
@@ -49,40 +49,40 @@ class Looking:
     @property
     def span(self) -> str:
         """The words of the banned area."""
-        return span_text(self.plain.fields[self.plain.maps[SITE].memory], self.area)
+        return get_span_text(self.plain.fields[self.plain.maps[SITE].memory], self.area)
 
 
-def compare_looking(backend: Backend, model: str) -> Looking:
+def run_debate(backend: Backend, model: str) -> DebateRuns:
     """Run the three translations with a translator that attends to areas.
 
     Raises:
         InputError: the model cannot be changed in this way.
         BackendError: the model is missing.
     """
-    request = Request(model, TEXT)
+    request = Request(model, DEBATED_TEXT)
     plain = backend.trace(request)
     attention = plain.maps[SITE]
     memory = plain.fields[attention.memory]
     hidden_item = [label.strip() for label in memory.labels].index(HIDDEN_WORD)
-    item, area, takers = _most_agreed(plain, hidden_item)
+    item, area, takers = _find_most_agreed_item(plain, hidden_item)
     ban = Weigh(SITE, areas=(area,))
     hide = Hide(attention.memory, (hidden_item,))
     banned = backend.trace(replace(request, changes=(ban,)))
     hidden = backend.trace(replace(request, changes=(hide,)))
-    return Looking(plain, item, area, takers, banned, hidden)
+    return DebateRuns(plain, item, area, takers, banned, hidden)
 
 
-def output_text(trace: Trace) -> str:
+def get_output_text(trace: Trace) -> str:
     """Return the text that a trace's model wrote."""
     return trace.fields[trace.output.field].raw
 
 
-def _most_agreed(trace: Trace, inside: int) -> tuple[int, Area, int]:
+def _find_most_agreed_item(trace: Trace, inside: int) -> tuple[int, Area, int]:
     """Return the item for which most heads take one area of several words with `inside` in it."""
     attention = trace.maps[SITE]
     found: Counter[tuple[int, Area]] = Counter()
     for item in range(len(trace.fields[attention.query])):
-        for top in tops_of_heads(attention, LAYER, item):
+        for top in list_top_areas(attention, DEBATED_LAYER, item):
             area = top.area
             if area.width > 1 and area.left <= inside < area.left + area.width:
                 found[item, area] += 1

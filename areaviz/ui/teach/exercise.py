@@ -25,21 +25,21 @@ from areaviz.ui.app.language import language_params, sentence
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import told_apart
 from areaviz.ui.app.state import link_params
-from areaviz.ui.components.ribbon import ribbon
-from areaviz.ui.tour.step_texts import percent_text, span_text
+from areaviz.ui.components.ribbon import draw_ribbon
+from areaviz.ui.tour.step_texts import format_percent, get_span_text
 
-EXERCISE = "exercise"
+EXERCISE_PARAM = "exercise"
 """The URL parameter with which an exercise opens."""
-_SHOWN = "teach_shown"
+_SHOWN_KEY = "teach_shown"
 
 
-def exercise_params(request: Request, layer: int, head: int, item: int) -> dict[str, str]:
+def build_exercise_params(request: Request, layer: int, head: int, item: int) -> dict[str, str]:
     """Return the URL parameters of an exercise: the question, without its answer."""
     focus = Focus(SITE, layer, head, items=(item,))
-    return {EXERCISE: "1", **link_params(request, focus)}
+    return {EXERCISE_PARAM: "1", **link_params(request, focus)}
 
 
-def draw_maker(first: Trace) -> None:
+def draw_exercise_maker(first: Trace) -> None:
     """Draw the form that makes the link of an exercise. It begins with a translation."""
     st.header(sentence("Copy an exercise of your own"), anchor=False)
     st.markdown(
@@ -55,16 +55,18 @@ def draw_maker(first: Trace) -> None:
         trace = get_backend().trace(Request(first.request.model, text).checked())
         look = choose_first_focus(trace)
         attention = trace.maps[SITE]
-        labels = _labels(trace.fields[attention.query].labels)
+        labels = _make_labels_unique(trace.fields[attention.query].labels)
         one, two, three = st.columns([2, 1, 1])
         items = range(len(labels))
         start = look.items[0] if look.items else 0
         word = one.selectbox(sentence("German word"), items, start, format_func=labels.__getitem__)
         layer = two.selectbox(
-            sentence("Layer"), range(attention.layers), look.layer, format_func=_counted
+            sentence("Layer"), range(attention.layers), look.layer, format_func=_count_from_one
         )
-        head = three.selectbox(sentence("Head"), range(attention.heads), format_func=_counted)
-        params = exercise_params(trace.request, layer, head, word) | language_params()
+        head = three.selectbox(
+            sentence("Head"), range(attention.heads), format_func=_count_from_one
+        )
+        params = build_exercise_params(trace.request, layer, head, word) | language_params()
         address = (st.context.url or "").partition("?")[0]
         st.code(f"{address}?{urlencode(params)}", language=None, wrap_lines=True)
 
@@ -74,11 +76,11 @@ def draw_exercise(params: Mapping[str, str], model: str) -> None:
     with show_errors(message("opening the exercise")):
         request, focus = from_params({"model": model, **params})
         trace = get_backend().trace(request.checked())
-        focus = checked_focus(trace, focus)
-        _ask(trace, focus, dict(params))
+        focus = check_focus(trace, focus)
+        _draw_question(trace, focus, dict(params))
 
 
-def checked_focus(trace: Trace, focus: Focus | None) -> Focus:
+def check_focus(trace: Trace, focus: Focus | None) -> Focus:
     """Return the focus of an exercise.
 
     Raises:
@@ -109,7 +111,7 @@ def checked_focus(trace: Trace, focus: Focus | None) -> Focus:
     return Focus(SITE, focus.layer, focus.head, items=focus.items)
 
 
-def verdict(guess: Sequence[int], area: Area) -> str:
+def compare_guess(guess: Sequence[int], area: Area) -> str:
     """Say how a guess compares with the area. Begin with what is right.
 
     The items between the first and the last guessed one belong to the guess.
@@ -129,7 +131,7 @@ def verdict(guess: Sequence[int], area: Area) -> str:
     return sentence("The head takes other words.")
 
 
-def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
+def _draw_question(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
     attention = trace.maps[SITE]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
     [item] = focus.items
@@ -146,7 +148,7 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
         anchor=False,
     )
     st.markdown(sentence("It translates “{text}”", text=escape_markdown(trace.request.text)))
-    names = _labels(memory.labels)
+    names = _make_labels_unique(memory.labels)
     key = f"teach_guess_{urlencode(params)}"
     guess = st.pills(
         sentence("Your guess: the first word and the last word. One word alone is allowed."),
@@ -155,40 +157,40 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
         format_func=names.__getitem__,
         key=key,
     )
-    is_shown = st.session_state.get(_SHOWN) == params
+    is_shown = st.session_state.get(_SHOWN_KEY) == params
     if not is_shown:
         with st.container(horizontal=True):
             st.button(
                 sentence("Show what it took"),
                 type="primary",
                 disabled=not guess,
-                on_click=_show,
+                on_click=_show_answer,
                 args=(params,),
             )
             skip = sentence("I don’t know, show me")
-            st.button(skip, type="tertiary", on_click=_show, args=(params,))
+            st.button(skip, type="tertiary", on_click=_show_answer, args=(params,))
         return
     top = top_areas(attention, focus.layer, focus.head or 0, item, k=1)[0]
-    span = escape_markdown(span_text(memory, top.area))
+    span = escape_markdown(get_span_text(memory, top.area))
     took = sentence(
         "Head {head} takes **“{span}”** ({share}).",
         head=head,
         span=span,
-        share=percent_text(top),
+        share=format_percent(top),
     )
-    st.markdown(f"{verdict(guess, top.area)} {took}")
+    st.markdown(f"{compare_guess(guess, top.area)} {took}")
     with st.container(border=True):
-        ribbon(trace, focus, key="teach")
+        draw_ribbon(trace, focus, key="teach")
 
 
-def _show(params: dict[str, str]) -> None:
-    st.session_state[_SHOWN] = params
+def _show_answer(params: dict[str, str]) -> None:
+    st.session_state[_SHOWN_KEY] = params
 
 
-def _labels(labels: Sequence[str]) -> list[str]:
+def _make_labels_unique(labels: Sequence[str]) -> list[str]:
     """Return the labels of items, all different."""
     return told_apart([escape_markdown(label.strip()) or sentence("space") for label in labels])
 
 
-def _counted(number: int) -> str:
+def _count_from_one(number: int) -> str:
     return f"{number + 1}"

@@ -18,17 +18,22 @@ from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.frame import add_styles
 from areaviz.ui.app.language import sentence, without_language
 from areaviz.ui.home.hero import hero_trace
-from areaviz.ui.teach.debate_runs import Looking, compare_looking
-from areaviz.ui.teach.exercise import EXERCISE, draw_exercise, draw_maker
-from areaviz.ui.teach.plan import PLAN_STYLE, plan_html, plan_rows, without_attention
+from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
+from areaviz.ui.teach.exercise import EXERCISE_PARAM, draw_exercise, draw_exercise_maker
+from areaviz.ui.teach.plan import (
+    PLAN_STYLE,
+    build_plan_html,
+    build_plan_rows,
+    describe_without_attention,
+)
 
 
-def draw_teach() -> None:
+def draw_teach_page() -> None:
     """Draw the plan and the maker of exercises, or the exercise that the address names."""
     params = without_language(st.query_params.to_dict())
     hero = hero_trace()
-    if params.get(EXERCISE) == "1":
-        del params[EXERCISE]
+    if params.get(EXERCISE_PARAM) == "1":
+        del params[EXERCISE_PARAM]
         draw_exercise(params, hero.request.model)
         return
     add_styles(PLAN_STYLE)
@@ -39,32 +44,32 @@ def draw_teach() -> None:
         )
     )
     with show_errors(message("computing the answers")):
-        rows = plan_rows(hero, _debated(hero), compared_sentences())
-        st.markdown(plan_html(rows), unsafe_allow_html=True)
+        rows = build_plan_rows(hero, _get_debate_runs(hero), describe_lost_attention())
+        st.markdown(build_plan_html(rows), unsafe_allow_html=True)
     with st.container(key="exercise_maker"):
-        draw_maker(hero)
+        draw_exercise_maker(hero)
 
 
-def _debated(hero: Trace) -> Looking | None:
+def _get_debate_runs(hero: Trace) -> DebateRuns | None:
     """Return the runs of the debate, None where no model can run."""
     try:
         with st.spinner(sentence("Computing the answers")):
-            return _looked(hero.request.model)
+            return _run_debate_once(hero.request.model)
     except (InputError, BackendError):
         return None
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
-def _looked(model: str) -> Looking:
+def _run_debate_once(model: str) -> DebateRuns:
     """Return the three runs, computed once per process."""
-    return compare_looking(get_backend(), model)
+    return run_debate(get_backend(), model)
 
 
-def compared_sentences() -> tuple[str, ...]:
+def describe_lost_attention() -> tuple[str, ...]:
     """Return what the stored analysis says about translation without attention."""
     dataset = SAMPLE_SETS[SET]()
     runs = tuple(read_stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
     table = build_examples_table(runs).sort_values([CHRF_CHANGE_COLUMN, "chrf_1"], kind="stable")
     better, _, worse = count_wins(table[CHRF_CHANGE_COLUMN].to_numpy(float), "high")
     worst = {name: str(table.iloc[0][name]) for name in ("text", "output_0", "output_1")}
-    return without_attention(worse, better, len(table), worst)
+    return describe_without_attention(worse, better, len(table), worst)

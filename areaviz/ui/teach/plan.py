@@ -19,8 +19,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.language import get_language, sentence, with_language
 from areaviz.ui.app.state import VIEW, WHAT_IF, link_params
-from areaviz.ui.teach.debate_runs import HIDDEN_WORD, LAYER, Looking, output_text
-from areaviz.ui.tour.step_texts import percent_text, span_text, tops_of_heads
+from areaviz.ui.teach.debate_runs import DEBATED_LAYER, HIDDEN_WORD, DebateRuns, get_output_text
+from areaviz.ui.tour.step_texts import format_percent, get_span_text, list_top_areas
 
 SUMMED_ITEMS = (2, 3, 5, 6)
 """The items of lesson 3."""
@@ -52,7 +52,7 @@ PLAN_STYLE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlanRow:
     """One part of the lesson.
 
     Args:
@@ -72,13 +72,15 @@ class Row:
     answer: tuple[str, ...]
 
 
-def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> list[Row]:
+def build_plan_rows(
+    hero: Trace, debate: DebateRuns | None, compared: Sequence[str]
+) -> list[PlanRow]:
     """Return the parts of the lesson, with answers read from traces."""
     first = choose_first_focus(hero)
     text = hero.request.text
     word = hero.fields[hero.maps[SITE].query].labels[first.items[0]].strip()
     rows = [
-        Row(
+        PlanRow(
             sentence("{start}–{end} min", start=0, end=5),
             sentence("A guess on the board."),
             sentence(
@@ -89,12 +91,12 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
             ((sentence("Home, with the picture of this sentence"), "./"),),
             sentence("Answer"),
             (
-                *board_answer(hero),
+                *describe_board(hero),
                 sentence("A map of weights shows what a head takes. It does not show why."),
             ),
         ),
-        _prediction(),
-        Row(
+        _build_prediction_row(),
+        PlanRow(
             sentence("{start}–{end} min", start=15, end=25),
             sentence("Own sentences."),
             sentence(
@@ -103,9 +105,9 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
             ),
             ((sentence("Translate"), "./translate"),),
             sentence("What to expect"),
-            (wide_answer(hero), layers_answer(hero)),
+            (describe_wide_areas(hero), describe_layers(hero)),
         ),
-        Row(
+        PlanRow(
             sentence("{start}–{end} min", start=25, end=35),
             sentence("What if it could not look?"),
             sentence(
@@ -117,10 +119,10 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
             tuple(compared),
         ),
     ]
-    if looking is not None:
-        rows.append(_debate(looking))
+    if debate is not None:
+        rows.append(_build_debate_row(debate))
     rows.append(
-        Row(
+        PlanRow(
             sentence("{start}–{end} min", start=42, end=45),
             sentence("One sentence each:"),
             sentence("attention is …, an area is …, attention does not tell …."),
@@ -143,7 +145,7 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
     return rows
 
 
-def plan_html(rows: Sequence[Row]) -> str:
+def build_plan_html(rows: Sequence[PlanRow]) -> str:
     """Return the plan as HTML, with all text escaped."""
     found = []
     for row in rows:
@@ -151,27 +153,27 @@ def plan_html(rows: Sequence[Row]) -> str:
         found.append(
             f'<div class="plan-row"><div class="plan-time">{escape(row.minutes)}</div>'
             f"<div><strong>{escape(row.title)}</strong> {escape(row.task)}<br>"
-            f"{_links(row.links)}</div>"
+            f"{_build_links(row.links)}</div>"
             f"<details><summary>{escape(row.summary)}</summary>{answer}</details>"
             '<div class="plan-lines"></div></div>'
         )
     return f'<div class="plan">{"".join(found)}</div>'
 
 
-def board_answer(trace: Trace) -> tuple[str, ...]:
+def describe_board(trace: Trace) -> tuple[str, ...]:
     """Return one sentence per head: the heaviest area for the word that the trace opens with."""
     first = choose_first_focus(trace)
     attention = trace.maps[first.site]
     memory = trace.fields[attention.memory]
     found = []
-    for head, top in enumerate(tops_of_heads(attention, first.layer, first.items[0]), 1):
-        span, share = span_text(memory, top.area), percent_text(top)
+    for head, top in enumerate(list_top_areas(attention, first.layer, first.items[0]), 1):
+        span, share = get_span_text(memory, top.area), format_percent(top)
         said = sentence("Head {head} takes “{span}” ({share}).", head=head, span=span, share=share)
         found.append(said)
     return (sentence("In layer {layer}:", layer=first.layer + 1), " ".join(found))
 
 
-def wide_answer(trace: Trace) -> str:
+def describe_wide_areas(trace: Trace) -> str:
     """Say for how many words of a translation some head's heaviest area has three words."""
     first = choose_first_focus(trace)
     attention = trace.maps[first.site]
@@ -179,7 +181,7 @@ def wide_answer(trace: Trace) -> str:
     runs = [run for run in find_words(query) if query.labels[run[0]].strip().isalpha()]
     wide = 0
     for start, _ in runs:
-        tops = tops_of_heads(attention, first.layer, start)
+        tops = list_top_areas(attention, first.layer, start)
         wide += any(top.area.width >= 3 for top in tops)
     return sentence(
         "In the sentence on Home, layer {layer}, a head takes three words or more for {wide} of the"
@@ -190,7 +192,7 @@ def wide_answer(trace: Trace) -> str:
     )
 
 
-def layers_answer(trace: Trace) -> str:
+def describe_layers(trace: Trace) -> str:
     """Say in which layers some head's heaviest area has several words."""
     attention = trace.maps[SITE]
     found = []
@@ -206,12 +208,12 @@ def layers_answer(trace: Trace) -> str:
     )
 
 
-def _prediction() -> Row:
+def _build_prediction_row() -> PlanRow:
     """Return the part in which pairs predict three numbers and check them in the lessons."""
     items = SUMMED_ITEMS
     spans, rectangles = AreaGrid(1, 8, 1, 5).count, AreaGrid(3, 4, 2, 2).count
     mean = decimal(f"{sum(items) / len(items):g}", get_language())
-    return Row(
+    return PlanRow(
         sentence("{start}–{end} min", start=5, end=15),
         sentence("Pairs predict, then check."),
         sentence(
@@ -238,20 +240,20 @@ def _prediction() -> Row:
     )
 
 
-def _debate(looking: Looking) -> Row:
+def _build_debate_row(debate: DebateRuns) -> PlanRow:
     """Return the part that asks whether looking is a reason."""
-    attention = looking.plain.maps[SITE]
-    focus = Focus(SITE, LAYER, items=(looking.item,), unit="word")
-    runs = looking.banned, looking.hidden
+    attention = debate.plain.maps[SITE]
+    focus = Focus(SITE, DEBATED_LAYER, items=(debate.item,), unit="word")
+    runs = debate.banned, debate.hidden
     ban, hide = ({**link_params(one.request, focus), VIEW: WHAT_IF} for one in runs)
-    return Row(
+    return PlanRow(
         sentence("{start}–{end} min", start=35, end=42),
         sentence("Is looking a reason?"),
         sentence(
             "“{text}” Forbid every head to take “{span}” as one, and translate again. Then hide the"
             " word “{word}”. What changes?",
-            text=looking.plain.request.text,
-            span=looking.span,
+            text=debate.plain.request.text,
+            span=debate.span,
             word=HIDDEN_WORD,
         ),
         (
@@ -263,32 +265,32 @@ def _debate(looking: Looking) -> Row:
             sentence(
                 "To write “{word}”, {takers} of {heads} heads of layer {layer} take “{span}” as"
                 " one.",
-                word=looking.word,
-                takers=looking.takers,
+                word=debate.word,
+                takers=debate.takers,
                 heads=attention.heads,
-                layer=LAYER + 1,
-                span=looking.span,
+                layer=DEBATED_LAYER + 1,
+                span=debate.span,
             )
-            + f" {_banned(looking)}",
+            + f" {_describe_ban(debate)}",
             sentence(
                 "With “{word}” hidden it writes “{output}”",
                 word=HIDDEN_WORD,
-                output=output_text(looking.hidden),
+                output=get_output_text(debate.hidden),
             ),
             sentence("The model needs the word, but it can get it through another area."),
         ),
     )
 
 
-def _banned(looking: Looking) -> str:
+def _describe_ban(debate: DebateRuns) -> str:
     """Say what the model writes without the area."""
-    output = output_text(looking.banned)
-    if output == output_text(looking.plain):
+    output = get_output_text(debate.banned)
+    if output == get_output_text(debate.plain):
         return sentence("With that area banned everywhere, the translation stays the same.")
     return sentence("With that area banned everywhere, it writes “{output}”", output=output)
 
 
-def _links(links: Sequence[tuple[str, str]]) -> str:
+def _build_links(links: Sequence[tuple[str, str]]) -> str:
     """Return links as HTML."""
     made = []
     for label, to in links:
@@ -297,7 +299,7 @@ def _links(links: Sequence[tuple[str, str]]) -> str:
     return "".join(made)
 
 
-def without_attention(
+def describe_without_attention(
     worse: int, better: int, count: int, worst: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return the answer about translation without attention: counts, and the worst texts."""

@@ -17,65 +17,69 @@ from areaviz.ui.app.state import TOUR
 from areaviz.ui.home.hero import hero_trace
 from areaviz.ui.results.result_page import last_result
 from areaviz.ui.tour.steps import (
-    BUILDERS,
-    END,
-    LAST,
-    MISSING,
-    PAGES,
-    STORY,
-    WAYS_ON,
-    Step,
-    addresses,
-    is_fit,
-    reason_step,
+    END_STEP,
+    LAST_STEP,
+    MISSING_STEP,
+    NEXT_LINKS,
+    STEP_BUILDERS,
+    STEP_PAGES,
+    TOUR_STORY,
+    TourStep,
+    build_addresses,
+    build_reason_step,
+    can_show_step,
 )
 
-_ROOM = "[data-testid=stMainBlockContainer] { padding-bottom: 11rem; }"
+_BAR_SPACE_STYLE = "[data-testid=stMainBlockContainer] { padding-bottom: 11rem; }"
 """Space at the foot of the page, so that users can scroll everything out from under the bar."""
 
 
-def tour_bar() -> None:
+def draw_tour_bar() -> None:
     """Draw the bar of the present step if the page is open at one. Call this after the page."""
     value = st.query_params.get(TOUR, "")
-    numbers = [str(number) for number in range(1, len(PAGES) + 1)]
-    if value not in (*numbers, END):
+    numbers = [str(number) for number in range(1, len(STEP_PAGES) + 1)]
+    if value not in (*numbers, END_STEP):
         return
-    number = len(PAGES) + 1 if value == END else int(value)
-    found = addresses(hero_trace())
+    number = len(STEP_PAGES) + 1 if value == END_STEP else int(value)
+    found = build_addresses(hero_trace())
     # The end of the tour is on the page of the last step.
-    found.append(found[-1].replace(f"{TOUR}={len(PAGES)}", f"{TOUR}={END}"))
-    step = _step(number)
-    if step in (LAST, MISSING):
+    found.append(found[-1].replace(f"{TOUR}={len(STEP_PAGES)}", f"{TOUR}={END_STEP}"))
+    step = _build_step(number)
+    if step in (LAST_STEP, MISSING_STEP):
         step = replace(step, says=sentence(step.says))
     data = {
         **asdict(step),
         "number": number,
-        "count": len(PAGES),
+        "count": len(STEP_PAGES),
         "back": found[number - 2] if number > 1 else "",
-        "next": found[number] if number <= len(PAGES) else "",
-        "ways": [[sentence(label), with_language(address)] for label, address in WAYS_ON]
-        if value == END
+        "next": found[number] if number <= len(STEP_PAGES) else "",
+        "ways": [[sentence(label), with_language(address)] for label, address in NEXT_LINKS]
+        if value == END_STEP
         else [],
     }
-    add_styles(_ROOM)
+    add_styles(_BAR_SPACE_STYLE)
     get_component("tour")(key="tour", data=data)
 
 
-def _step(number: int) -> Step:
+def _build_step(number: int) -> TourStep:
     """Return the step with this number, about what the page shows."""
-    if number > len(PAGES):
-        return LAST
-    page = PAGES[number - 1]
-    trace = _shown(page)
+    if number > len(STEP_PAGES):
+        return LAST_STEP
+    page = STEP_PAGES[number - 1]
+    trace = _get_shown_trace(page)
     if trace is None or open_page().name != page:
-        return MISSING
+        return MISSING_STEP
     if page == "reason":
-        return reason_step(trace, _whole_story(trace)) if "hops" in trace.maps else MISSING
-    _, build = BUILDERS[number - 1]
-    return build(trace) if is_fit(trace) else MISSING
+        return (
+            build_reason_step(trace, _run_whole_story(trace))
+            if "hops" in trace.maps
+            else MISSING_STEP
+        )
+    _, build = STEP_BUILDERS[number - 1]
+    return build(trace) if can_show_step(trace) else MISSING_STEP
 
 
-def _shown(page: str) -> Trace | None:
+def _get_shown_trace(page: str) -> Trace | None:
     """Return the first trace that a page shows, None if it shows none."""
     if page == "home":
         return hero_trace()
@@ -83,9 +87,9 @@ def _shown(page: str) -> Trace | None:
     return result.traces[0] if result is not None else None
 
 
-def _whole_story(trace: Trace) -> Trace | None:
+def _run_whole_story(trace: Trace) -> Trace | None:
     """Return the answer to the tour's whole story, None if the model cannot be asked."""
     try:
-        return get_backend().trace(replace(trace.request, text=STORY.text))
+        return get_backend().trace(replace(trace.request, text=TOUR_STORY.text))
     except (InputError, BackendError):
         return None

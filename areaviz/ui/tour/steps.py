@@ -19,19 +19,19 @@ from areaviz.ui.app.language import sentence, with_language
 from areaviz.ui.app.state import TOUR, link_params
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.tour.step_texts import (
-    percent_text,
-    place_text,
-    quoted,
-    span_text,
-    tops_of_heads,
-    word_text,
+    describe_place,
+    format_percent,
+    get_span_text,
+    get_word_text,
+    list_top_areas,
+    quote_text,
 )
 
-END = "end"
+END_STEP = "end"
 """The value of the URL parameter after the last step."""
-PICTURE = "scene-34"
-STORY = STORIES[0]
-_NUMBERS = (
+TOUR_PICTURE = "scene-34"
+TOUR_STORY = STORIES[0]
+_NUMBER_WORDS = (
     message("no"),
     message("one"),
     message("two"),
@@ -42,11 +42,11 @@ _NUMBERS = (
     message("seven"),
     message("eight"),
 )
-_SENTENCE = ":is(.ribbon, .grid) .say"
+_SENTENCE_SELECTOR = ":is(.ribbon, .grid) .say"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TourStep:
     """A step of the tour, or its end.
 
     Args:
@@ -69,10 +69,10 @@ class Step:
     watch: str = ""
 
 
-def opening_step(trace: Trace) -> Step:
+def build_opening_step(trace: Trace) -> TourStep:
     """Introduce a translator on Home, whose ribbon can play how one word is written."""
-    lit = word_text(trace.fields[trace.maps[SITE].query], choose_first_focus(trace).items[0])
-    return Step(
+    lit = get_word_text(trace.fields[trace.maps[SITE].query], choose_first_focus(trace).items[0])
+    return TourStep(
         sentence(
             "A translator writes German word by word. Before each word it looks back at the"
             " English."
@@ -83,15 +83,15 @@ def opening_step(trace: Trace) -> Step:
     )
 
 
-def area_step(trace: Trace) -> Step:
+def build_area_step(trace: Trace) -> TourStep:
     """Introduce an area by the heaviest span of the word that shows spans best."""
     focus = choose_first_focus(trace)
     attention = trace.maps[SITE]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
-    top = max(_tops(trace, focus, focus.items[0]), key=lambda one: one.weight * one.area.width)
-    lit = word_text(target, focus.items[0])
-    other = word_text(target, _neighbour(target, focus.items[0]))
-    taken = f"{quoted(span_text(source, top.area))} ({percent_text(top)})"
+    top = max(_list_tops(trace, focus, focus.items[0]), key=lambda one: one.weight * one.area.width)
+    lit = get_word_text(target, focus.items[0])
+    other = get_word_text(target, _find_neighbour(target, focus.items[0]))
+    taken = f"{quote_text(get_span_text(source, top.area))} ({format_percent(top)})"
     says = message(
         "It may take neighbours as one: an **area**. To write **{word}** it takes {taken}."
     )
@@ -101,24 +101,24 @@ def area_step(trace: Trace) -> Step:
             "It may take neighbours as one: an **area**. To write **{word}** it takes one word,"
             " {taken}."
         )
-    return Step(
+    return TourStep(
         sentence(says, word=lit, taken=taken),
         sentence("Point at **{word}**.", word=other),
         ".ribbon [data-side=memory] .view",
-        quoted(lit),
-        quoted(other),
-        watch=_SENTENCE,
+        quote_text(lit),
+        quote_text(other),
+        watch=_SENTENCE_SELECTOR,
     )
 
 
-def head_step(trace: Trace) -> Step:
+def build_head_step(trace: Trace) -> TourStep:
     """Introduce heads by a word for which one head takes one word and another takes several."""
-    focus = mixed_look(trace)
+    focus = find_mixed_word(trace)
     attention = trace.maps[SITE]
     source = trace.fields[attention.memory]
-    lit = word_text(trace.fields[attention.query], focus.items[0])
-    tops = _tops(trace, focus, focus.items[0])
-    single, several = _heads_apart(tops)
+    lit = get_word_text(trace.fields[attention.query], focus.items[0])
+    tops = _list_tops(trace, focus, focus.items[0])
+    single, several = _find_contrasting_heads(tops)
     says = sentence("Each colour is one **head**, which looks for itself.")
     if single is not None and several is not None:
         says += " " + sentence(
@@ -126,26 +126,26 @@ def head_step(trace: Trace) -> Step:
             " as one.",
             word=lit,
             one=single + 1,
-            single=quoted(span_text(source, tops[single].area)),
+            single=quote_text(get_span_text(source, tops[single].area)),
             other=several + 1,
-            several=quoted(span_text(source, tops[several].area)),
+            several=quote_text(get_span_text(source, tops[several].area)),
         )
     asks = sentence("Point at another word.")
-    return Step(says, asks, ".ribbon .legend", quoted(lit), watch=_SENTENCE)
+    return TourStep(says, asks, ".ribbon .legend", quote_text(lit), watch=_SENTENCE_SELECTOR)
 
 
-def rectangle_step(trace: Trace) -> Step:
+def build_rectangle_step(trace: Trace) -> TourStep:
     """Introduce rectangles by the word with which Caption opens."""
     attention = trace.maps[SITE]
     target = trace.fields[attention.query]
     focus = Focus(SITE)
     item, *_ = choose_first_item(attention, focus.layer, target)
-    tops = _tops(trace, focus, item)
+    tops = _list_tops(trace, focus, item)
     wide = [one for one in tops if one.area.size > 1]
     top = max(wide or tops, key=lambda one: one.weight)
-    scattered = _most_scattered(trace, item)
-    other = word_text(target, scattered)
-    places = len({one.area for one in _tops(trace, focus, scattered)})
+    scattered = _find_most_scattered_word(trace, item)
+    other = get_word_text(target, scattered)
+    places = len({one.area for one in _list_tops(trace, focus, scattered)})
     says = message(
         "In a picture an area is a rectangle. To write **{word}**, {some} of {all} heads take"
         " several cells as one, such as {where} ({share})."
@@ -157,54 +157,54 @@ def rectangle_step(trace: Trace) -> Step:
         )
     told = sentence(
         says,
-        word=word_text(target, item),
-        some=sentence(_NUMBERS[len(wide)]),
-        all=sentence(_NUMBERS[len(tops)]),
-        where=place_text(top.area),
-        share=percent_text(top),
+        word=get_word_text(target, item),
+        some=sentence(_NUMBER_WORDS[len(wide)]),
+        all=sentence(_NUMBER_WORDS[len(tops)]),
+        where=describe_place(top.area),
+        share=format_percent(top),
     )
     asks = message("Point at **{word}**: its heads look at {count} places.")
     if places == 1:
         asks = message("Point at **{word}**: all its heads look at {count} place.")
-    return Step(
+    return TourStep(
         told,
         sentence(asks, word=other, count=places),
         ".grid [data-side=memory] .view",
-        quoted(word_text(target, item)),
-        quoted(other),
-        watch=_SENTENCE,
+        quote_text(get_word_text(target, item)),
+        quote_text(other),
+        watch=_SENTENCE_SELECTOR,
     )
 
 
-def reason_step(trace: Trace, before: Trace | None) -> Step:
+def build_reason_step(trace: Trace, before: Trace | None) -> TourStep:
     """Offer to ask without the fact that the last hop reads, or say what that has changed.
 
     The trace of the whole story is `before`, None if it is not stored.
     """
     whole = before or trace
-    fact = read_fact(whole)
+    fact = find_read_fact(whole)
     answer = whole.fields[whole.output.field].raw
-    if trace.request.text == story_without(fact):
+    if trace.request.text == build_story_without(fact):
         now = trace.fields[trace.output.field].raw
-        return Step(_without(fact + 1, now, answer), look=".hops .answer")
+        return TourStep(_describe_change(fact + 1, now, answer), look=".hops .answer")
     label = whole.fields[whole.maps["hops"].memory].labels[fact]
     says = sentence(
         "Does it need what it looks at? Its last hop reads fact {number}, {fact}, and it answers"
         " **{answer}**.",
         number=fact + 1,
-        fact=quoted(label.rstrip(".")),
+        fact=quote_text(label.rstrip(".")),
         answer=answer,
     )
     away = sentence("Without fact {number}", number=fact + 1)
-    return Step(
+    return TourStep(
         says,
         sentence("Take that fact away and ask again."),
         ".hops .board",
-        act=(away, _address("reason", 5, {"text": story_without(fact)})),
+        act=(away, _build_address("reason", 5, {"text": build_story_without(fact)})),
     )
 
 
-def _without(number: int, now: str, answer: str) -> str:
+def _describe_change(number: int, now: str, answer: str) -> str:
     """Say how the answer without a fact compares with the one before."""
     if now == answer:
         return sentence(
@@ -220,39 +220,39 @@ def _without(number: int, now: str, answer: str) -> str:
     )
 
 
-LAST = Step(message("You have seen spans, heads, rectangles and a test."))
-WAYS_ON = (
+LAST_STEP = TourStep(message("You have seen spans, heads, rectangles and a test."))
+NEXT_LINKS = (
     (message("Your own sentence"), "./translate"),
     (message("How areas work"), "./how_areas_work"),
     (message("Compare two translators"), "./analyse"),
 )
 """The three buttons at the end: labels and addresses."""
-BUILDERS: Sequence[tuple[str, Callable[[Trace], Step]]] = (
-    ("home", opening_step),
-    ("translate", area_step),
-    ("translate", head_step),
-    ("caption", rectangle_step),
+STEP_BUILDERS: Sequence[tuple[str, Callable[[Trace], TourStep]]] = (
+    ("home", build_opening_step),
+    ("translate", build_area_step),
+    ("translate", build_head_step),
+    ("caption", build_rectangle_step),
 )
 """The pages of the first four steps, and what builds them. The fifth needs two traces."""
-PAGES = (*(page for page, _ in BUILDERS), "reason")
-MISSING = Step(message("This page has nothing to show for this step. Go on with Next."))
+STEP_PAGES = (*(page for page, _ in STEP_BUILDERS), "reason")
+MISSING_STEP = TourStep(message("This page has nothing to show for this step. Go on with Next."))
 """The step on a page without a model, or with an input of which the step can say nothing."""
 
 
-def addresses(hero: Trace) -> list[str]:
+def build_addresses(hero: Trace) -> list[str]:
     """Return the addresses of the five steps, relative to any page of the app.
 
     Home shows the trace `hero`, and Translate shows it again.
     """
-    looks = [_focused(hero, choose_first_focus(hero)), _focused(hero, mixed_look(hero))]
-    params = [{}, *looks, {"picture": PICTURE, "site": SITE}, {"text": STORY.text}]
+    looks = [_add_focus(hero, choose_first_focus(hero)), _add_focus(hero, find_mixed_word(hero))]
+    params = [{}, *looks, {"picture": TOUR_PICTURE, "site": SITE}, {"text": TOUR_STORY.text}]
     found = []
-    for number, (page, given) in enumerate(zip(PAGES, params, strict=True), 1):
-        found.append(_address(page, number, given))
+    for number, (page, given) in enumerate(zip(STEP_PAGES, params, strict=True), 1):
+        found.append(_build_address(page, number, given))
     return found
 
 
-def mixed_look(trace: Trace) -> Focus:
+def find_mixed_word(trace: Trace) -> Focus:
     """Return the word for which one head takes one word and another one several, most clearly.
 
     The word of `choose_first_focus` is left out, because an earlier step is about it.
@@ -260,9 +260,9 @@ def mixed_look(trace: Trace) -> Focus:
     first = choose_first_focus(trace)
     field = trace.fields[trace.maps[SITE].query]
     best, found = 0.0, first
-    for item in _whole_words(field):
-        tops = _tops(trace, first, item)
-        single, several = _heads_apart(tops)
+    for item in _list_whole_words(field):
+        tops = _list_tops(trace, first, item)
+        single, several = _find_contrasting_heads(tops)
         if item in first.items or single is None or several is None:
             continue
         clarity = min(tops[single].weight, tops[several].weight)
@@ -271,40 +271,40 @@ def mixed_look(trace: Trace) -> Focus:
     return found
 
 
-def is_fit(trace: Trace) -> bool:
+def can_show_step(trace: Trace) -> bool:
     """Return whether one of the first four steps can be about a trace."""
     attention = trace.maps.get(SITE)
-    return attention is not None and len(_whole_words(trace.fields[attention.query])) > 1
+    return attention is not None and len(_list_whole_words(trace.fields[attention.query])) > 1
 
 
-def read_fact(trace: Trace) -> int:
+def find_read_fact(trace: Trace) -> int:
     """Return the index of the fact with most attention in the last hop."""
     return int(trace.maps["hops"].weights[-1, 0, 0].argmax())
 
 
-def story_without(fact: int) -> str:
+def build_story_without(fact: int) -> str:
     """Return the text of the story without the fact with this index."""
-    left = [one for place, one in enumerate(STORY.facts) if place != fact]
-    return " ".join([*left, STORY.question])
+    left = [one for place, one in enumerate(TOUR_STORY.facts) if place != fact]
+    return " ".join([*left, TOUR_STORY.question])
 
 
-def _address(page: str, number: int, params: Mapping[str, str]) -> str:
+def _build_address(page: str, number: int, params: Mapping[str, str]) -> str:
     path = "" if page == "home" else page
     return with_language(f"./{path}?{urlencode({**params, TOUR: str(number)})}")
 
 
-def _focused(trace: Trace, focus: Focus) -> dict[str, str]:
+def _add_focus(trace: Trace, focus: Focus) -> dict[str, str]:
     shown = Focus(focus.site, focus.layer, items=focus.items, unit="word", areas=focus.areas)
     params = link_params(trace.request, shown)
     del params["model"]
     return params
 
 
-def _tops(trace: Trace, focus: Focus, item: int) -> list[Attended]:
-    return tops_of_heads(trace.maps[focus.site], focus.layer, item)
+def _list_tops(trace: Trace, focus: Focus, item: int) -> list[Attended]:
+    return list_top_areas(trace.maps[focus.site], focus.layer, item)
 
 
-def _heads_apart(tops: Sequence[Attended]) -> tuple[int | None, int | None]:
+def _find_contrasting_heads(tops: Sequence[Attended]) -> tuple[int | None, int | None]:
     """Return the surest head that takes one item, and the surest one that takes several."""
     order = sorted(range(len(tops)), key=lambda head: -tops[head].weight)
     single = next((head for head in order if tops[head].area.size == 1), None)
@@ -312,25 +312,27 @@ def _heads_apart(tops: Sequence[Attended]) -> tuple[int | None, int | None]:
     return single, several
 
 
-def _whole_words(field: Field) -> list[int]:
+def _list_whole_words(field: Field) -> list[int]:
     """Return the items that are whole words."""
     runs = [start for start, end in find_words(field) if end == start + 1]
     return [item for item in runs if field.labels[item].strip().isalpha()]
 
 
-def _neighbour(field: Field, item: int) -> int:
+def _find_neighbour(field: Field, item: int) -> int:
     """Return the next whole word, or the one before the item at the end of the text."""
-    there = [one for one in _whole_words(field) if one != item]
+    there = [one for one in _list_whole_words(field) if one != item]
     return next((one for one in there if one > item), there[-1])
 
 
-def _most_scattered(trace: Trace, item: int) -> int:
+def _find_most_scattered_word(trace: Trace, item: int) -> int:
     """Return the word, other than an item, on whose heaviest areas the heads put least weight.
 
     Words of up to three letters, such as articles, are left out if there are longer ones.
     """
     attention = trace.maps[SITE]
     field, focus = trace.fields[attention.query], Focus(SITE)
-    there = [one for one in _whole_words(field) if one != item]
-    longer = [one for one in there if len(word_text(field, one)) > 3]
-    return min(longer or there, key=lambda one: sum(top.weight for top in _tops(trace, focus, one)))
+    there = [one for one in _list_whole_words(field) if one != item]
+    longer = [one for one in there if len(get_word_text(field, one)) > 3]
+    return min(
+        longer or there, key=lambda one: sum(top.weight for top in _list_tops(trace, focus, one))
+    )

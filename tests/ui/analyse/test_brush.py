@@ -49,7 +49,7 @@ def dragging(monkeypatch: pytest.MonkeyPatch, *outlines: Any) -> dict[str, Any]:
         return list(outlines)
 
     monkeypatch.setattr(brush.st, "plotly_chart", lambda *args, **options: None)
-    monkeypatch.setattr(brush, "chart_pointer", pointer)
+    monkeypatch.setattr(brush, "draw_chart_pointer", pointer)
     return clicks
 
 

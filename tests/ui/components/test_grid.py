@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.request import Focus
-from areaviz.ui.components.ribbon import Selection, mounted
+from areaviz.ui.components.ribbon import Selection, build_mounted
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -18,11 +18,11 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.ribbon import grid
+    from areaviz.ui.components.ribbon import draw_grid
     from tests import fakes
 
     trace = st.session_state.setdefault("trace", fakes.caption_trace())
-    chosen = grid(
+    chosen = draw_grid(
         trace,
         Focus("encoder-decoder", items=st.session_state.get("items", ())),
         key="one",
@@ -42,14 +42,16 @@ def test_page_mounts_the_grid_and_gets_its_selection() -> None:
 
 def test_site_without_a_picture_is_refused() -> None:
     with pytest.raises(ValueError, match="does not attend to cells"):
-        mounted("grid", None, fakes.caption_trace(), Focus("decoder self"))
+        build_mounted("grid", None, fakes.caption_trace(), Focus("decoder self"))
 
 
 def test_sessions_share_data_and_new_data_resets_selection() -> None:
     trace = fakes.caption_trace()
-    one, other = (mounted("grid", None, trace, FOCUS) for _ in range(2))
+    one, other = (build_mounted("grid", None, trace, FOCUS) for _ in range(2))
     assert one.payload is other.payload
     before = replace(one, current=Selection(items=(1,)))
-    assert mounted("grid", before, trace, FOCUS) is before
-    assert mounted("grid", before, fakes.caption_trace(), FOCUS).current == Selection(items=(1,))
-    assert mounted("grid", before, trace, Focus("encoder self")).current == Selection()
+    assert build_mounted("grid", before, trace, FOCUS) is before
+    assert build_mounted("grid", before, fakes.caption_trace(), FOCUS).current == Selection(
+        items=(1,)
+    )
+    assert build_mounted("grid", before, trace, Focus("encoder self")).current == Selection()

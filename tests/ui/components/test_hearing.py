@@ -9,13 +9,13 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.items import hearing
+    from areaviz.ui.components.items import draw_sound_player
     from tests import fakes
 
     items = tuple(st.session_state.get("items", ()))
     side = st.session_state.get("side", "query")
     focus = Focus("encoder-decoder", side=side, items=items)
-    selection = hearing(fakes.sound_trace(), focus, key="one")
+    selection = draw_sound_player(fakes.sound_trace(), focus, key="one")
     st.json({"side": selection.side, "items": list(selection.items)})
 
 

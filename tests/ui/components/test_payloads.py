@@ -19,7 +19,7 @@ from areaviz.interactive.grid import make_grid_payload
 from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.payloads import Payloads, digest
+from areaviz.ui.components.payloads import PayloadCache, compute_input_digest
 from tests import fakes
 
 SITE = "encoder-decoder"
@@ -37,7 +37,7 @@ class Maker:
 
 
 def test_only_equal_traces_share_a_payload() -> None:
-    kept, make, trace = Payloads(), Maker(), fakes.trace()
+    kept, make, trace = PayloadCache(), Maker(), fakes.trace()
     first = kept.get("ribbon", trace, SITE, 0, make)
     assert kept.get("ribbon", fakes.trace(), SITE, 0, make) is first and len(make.made) == 1
     for kind, other, layer in (
@@ -50,7 +50,7 @@ def test_only_equal_traces_share_a_payload() -> None:
 
 
 def test_no_trace_is_kept_alive() -> None:
-    kept, trace = Payloads(), fakes.trace()
+    kept, trace = PayloadCache(), fakes.trace()
     kept.get("ribbon", trace, SITE, 0, Maker())
     gone = weakref.ref(trace)
     del trace
@@ -60,7 +60,7 @@ def test_no_trace_is_kept_alive() -> None:
 
 def test_bytes_and_time_are_bounded() -> None:
     now, make, trace = [0.0], Maker(40), fakes.trace(layers=5)
-    kept = Payloads(100, 60, lambda: now[0])
+    kept = PayloadCache(100, 60, lambda: now[0])
     for layer in (0, 1, 0, 2):
         kept.get("ribbon", trace, SITE, layer, make)
     assert kept.size == 80 and [layer for _, layer in make.made] == [0, 1, 2]
@@ -74,7 +74,7 @@ def test_bytes_and_time_are_bounded() -> None:
 
 
 def test_many_threads_create_one_payload() -> None:
-    kept, make, trace, together = Payloads(), Maker(), fakes.trace(), threading.Barrier(8)
+    kept, make, trace, together = PayloadCache(), Maker(), fakes.trace(), threading.Barrier(8)
 
     def ask(_: int) -> int:
         together.wait()
@@ -86,7 +86,7 @@ def test_many_threads_create_one_payload() -> None:
 
 
 def test_failed_payload_is_not_cached() -> None:
-    kept, trace = Payloads(), fakes.trace()
+    kept, trace = PayloadCache(), fakes.trace()
 
     def fail(*_: object) -> dict[str, Any]:
         raise ValueError("no")
@@ -130,9 +130,9 @@ def changed(trace: Trace) -> list[Trace]:
 def test_digest_covers_everything_shown(trace: Trace) -> None:
     make = make_grid_payload if trace.request.picture else make_ribbon_payload
     found = [trace, *changed(trace)]
-    digests = [digest(one, SITE, 0) for one in found]
+    digests = [compute_input_digest(one, SITE, 0) for one in found]
     assert len(set(digests)) == len(found)
     seconds = replace(trace, details={**trace.details, "seconds": "9"})
-    assert digest(seconds, SITE, 0) == digests[0]
+    assert compute_input_digest(seconds, SITE, 0) == digests[0]
     payload, again = (make(one, Focus(SITE)) for one in (trace, seconds))
     assert payload["header"] == again["header"]

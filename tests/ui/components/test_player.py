@@ -49,7 +49,7 @@ def test_browser_gets_words_and_pictures(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     played = VIEWS["playback"].played
     assert played
-    component.player(
+    component.draw_player(
         played(fakes.caption_trace("a \ud800 <b>"), Focus("encoder-decoder")), "Playback", key="one"
     )
     data = told["data"]

@@ -13,14 +13,14 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.items import watched
+    from areaviz.ui.components.items import draw_film_strip
     from tests.interactive.test_film_strip import trace
 
     items = tuple(st.session_state.get("items", ()))
     side = st.session_state.get("side", "query")
     focus = Focus("encoder-decoder", side=side, items=items, mass=70)
     made = trace(st.session_state.get("text", "31"))
-    selection = watched(made, focus, key="one")
+    selection = draw_film_strip(made, focus, key="one")
     st.json({"side": selection.side, "items": list(selection.items), "mass": selection.mass})
 
 

@@ -134,7 +134,7 @@ def test_click_changes_only_the_ribbon_text() -> None:
     assert apply_click(Selection("memory", (1, 2), None, "item"), asked) == Focus(
         "encoder self", 1, None, "memory", (1, 2)
     )
-    assert apply_click(Selection.of(asked), asked) == asked
+    assert apply_click(Selection.from_focus(asked), asked) == asked
 
 
 def test_choices_begin_with_cross_attention_and_all_heads() -> None:

@@ -14,47 +14,53 @@ from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
-from areaviz.ui.teach.debate_runs import HIDDEN_WORD, Looking, compare_looking, output_text
-from areaviz.ui.teach.exercise import checked_focus, exercise_params, verdict
-from areaviz.ui.teach.plan import Row, board_answer, layers_answer, plan_html, plan_rows
+from areaviz.ui.teach.debate_runs import HIDDEN_WORD, DebateRuns, get_output_text, run_debate
+from areaviz.ui.teach.exercise import build_exercise_params, check_focus, compare_guess
+from areaviz.ui.teach.plan import (
+    PlanRow,
+    build_plan_html,
+    build_plan_rows,
+    describe_board,
+    describe_layers,
+)
 
 HERO_TRACE = codec.load(HERO)
 
 
 @pytest.fixture(scope="module")
-def looking() -> Looking:
-    return compare_looking(LocalBackend(CHECKPOINTS), HERO_TRACE.request.model)
+def debate() -> DebateRuns:
+    return run_debate(LocalBackend(CHECKPOINTS), HERO_TRACE.request.model)
 
 
-def test_debate_keeps_its_point(looking: Looking) -> None:
+def test_debate_keeps_its_point(debate: DebateRuns) -> None:
     """The output is correct German, the ban changes nothing, and hiding the word does."""
-    assert output_text(looking.plain) == "Eine junge Frau in einem blauen Kleid liest ein Buch."
-    assert looking.area.width > 1 and HIDDEN_WORD in looking.span
-    assert looking.takers > looking.plain.maps[SITE].heads / 2
-    assert output_text(looking.banned) == output_text(looking.plain)
-    assert output_text(looking.hidden) != output_text(looking.plain)
-    assert "jung" not in output_text(looking.hidden)
+    assert get_output_text(debate.plain) == "Eine junge Frau in einem blauen Kleid liest ein Buch."
+    assert debate.area.width > 1 and HIDDEN_WORD in debate.span
+    assert debate.takers > debate.plain.maps[SITE].heads / 2
+    assert get_output_text(debate.banned) == get_output_text(debate.plain)
+    assert get_output_text(debate.hidden) != get_output_text(debate.plain)
+    assert "jung" not in get_output_text(debate.hidden)
 
 
-def test_debate_ban_removes_the_area(looking: Looking) -> None:
-    attention = looking.banned.maps[SITE]
-    index = attention.grid.index(looking.area)
+def test_debate_ban_removes_the_area(debate: DebateRuns) -> None:
+    attention = debate.banned.maps[SITE]
+    index = attention.grid.index(debate.area)
     assert not attention.weights[..., index].any()
-    assert looking.plain.maps[SITE].weights[..., index].max() > 0.5
+    assert debate.plain.maps[SITE].weights[..., index].max() > 0.5
 
 
-def test_plan_answers_follow_the_models(looking: Looking) -> None:
-    rows = plan_rows(HERO_TRACE, looking, ("Compared.",))
+def test_plan_answers_follow_the_models(debate: DebateRuns) -> None:
+    rows = build_plan_rows(HERO_TRACE, debate, ("Compared.",))
     assert [row.minutes for row in rows][0] == "0–5 min" and len(rows) == 6
     assert rows[1].answer == (
         "30 spans, and 35 rectangles.",
         "The key is the mean, 4. The value is the sum, 16.",
     )
     said = " ".join(rows[4].answer)
-    assert looking.span in said and output_text(looking.hidden) in said
+    assert debate.span in said and get_output_text(debate.hidden) in said
     first = choose_first_focus(HERO_TRACE)
     top = top_areas(HERO_TRACE.maps[SITE], first.layer, 0, first.items[0], k=1)[0]
-    assert f"({100 * top.weight:.0f} %)" in board_answer(HERO_TRACE)[1]
+    assert f"({100 * top.weight:.0f} %)" in describe_board(HERO_TRACE)[1]
 
 
 def test_layers_answer_names_only_layers_with_wide_areas() -> None:
@@ -65,22 +71,24 @@ def test_layers_answer_names_only_layers_with_wide_areas() -> None:
             for item in range(len(HERO_TRACE.fields[attention.query])):
                 if top_areas(attention, layer, head, item, k=1)[0].area.size > 1:
                     wide.append(layer + 1)
-    assert layers_answer(HERO_TRACE).endswith(f": {', '.join(map(str, sorted(set(wide))))}.")
+    assert describe_layers(HERO_TRACE).endswith(f": {', '.join(map(str, sorted(set(wide))))}.")
 
 
 def test_plan_without_model_leaves_out_the_debate() -> None:
-    rows = plan_rows(HERO_TRACE, None, ())
+    rows = build_plan_rows(HERO_TRACE, None, ())
     assert [row.minutes for row in rows if "35" in row.minutes] == ["25–35 min"]
 
 
 def test_plan_html_escapes_texts() -> None:
-    html = plan_html([Row("1", "<b>", "a & b", (("x", './?a="1"&b'),), "<i>", ("<script>",))])
+    html = build_plan_html(
+        [PlanRow("1", "<b>", "a & b", (("x", './?a="1"&b'),), "<i>", ("<script>",))]
+    )
     assert "<script>" not in html and "<b>" not in html and "&lt;script&gt;" in html
 
 
 def test_exercise_link_does_not_contain_the_answer() -> None:
     first = choose_first_focus(HERO_TRACE)
-    params = exercise_params(HERO_TRACE.request, first.layer, 0, first.items[0])
+    params = build_exercise_params(HERO_TRACE.request, first.layer, 0, first.items[0])
     allowed = {"exercise", "model", "text", "site", "layer", "head", "items"}
     assert set(params) <= allowed and params["text"] == HERO_TRACE.request.text
     top = top_areas(HERO_TRACE.maps[SITE], first.layer, 0, first.items[0], k=1)[0]
@@ -99,7 +107,7 @@ def test_exercise_link_does_not_contain_the_answer() -> None:
     ],
 )
 def test_verdict_begins_with_right_items(guess: tuple[int, ...], start: str) -> None:
-    assert verdict(guess, Area(0, 1, 1, 3)).startswith(start)
+    assert compare_guess(guess, Area(0, 1, 1, 3)).startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -115,4 +123,4 @@ def test_verdict_begins_with_right_items(guess: tuple[int, ...], start: str) -> 
 )
 def test_exercise_refuses_a_link_that_does_not_fit(focus: Focus | None) -> None:
     with pytest.raises(InputError, match="Ask your teacher"):
-        checked_focus(HERO_TRACE, focus)
+        check_focus(HERO_TRACE, focus)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from areaviz.trace.areas import Area
-from areaviz.ui.tour.step_texts import place_text
+from areaviz.ui.tour.step_texts import describe_place
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from areaviz.ui.tour.step_texts import place_text
     ],
 )
 def test_place_of_an_area_counts_rows_and_columns_from_one(area: Area, said: str) -> None:
-    assert place_text(area) == said
+    assert describe_place(area) == said

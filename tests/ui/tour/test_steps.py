@@ -17,18 +17,18 @@ from areaviz.trace.link import from_params
 from areaviz.trace.record import Trace
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.tour.steps import (
-    PAGES,
-    PICTURE,
-    addresses,
-    area_step,
-    head_step,
-    is_fit,
-    mixed_look,
-    opening_step,
-    read_fact,
-    reason_step,
-    rectangle_step,
-    story_without,
+    STEP_PAGES,
+    TOUR_PICTURE,
+    build_addresses,
+    build_area_step,
+    build_head_step,
+    build_opening_step,
+    build_reason_step,
+    build_rectangle_step,
+    build_story_without,
+    can_show_step,
+    find_mixed_word,
+    find_read_fact,
 )
 
 STORED = {path: codec.load(path) for path in sorted(OPENINGS.glob("*.npz"))}
@@ -70,7 +70,7 @@ def heaviest(trace: Trace, layer: int, head: int, query: int) -> tuple[int, int,
 
 @pytest.mark.parametrize("trace", TRANSLATIONS, ids=lambda trace: trace.request.text)
 def test_area_step_names_a_span_of_the_opening_word(trace: Trace) -> None:
-    step = area_step(trace)
+    step = build_area_step(trace)
     spans = set()
     for layer in range(trace.maps[SITE].layers):
         for query, label in enumerate(trace.fields["target"].labels):
@@ -85,7 +85,7 @@ def test_area_step_names_a_span_of_the_opening_word(trace: Trace) -> None:
 
 @pytest.mark.parametrize("trace", TRANSLATIONS, ids=lambda trace: trace.request.text)
 def test_head_step_compares_one_word_with_several(trace: Trace) -> None:
-    step, focus = head_step(trace), mixed_look(trace)
+    step, focus = build_head_step(trace), find_mixed_word(trace)
     (item,) = focus.items
     taken = [heaviest(trace, focus.layer, head, item) for head in range(4)]
     single = [head for head, (first, last, _) in enumerate(taken) if first == last]
@@ -104,7 +104,7 @@ def test_head_step_compares_one_word_with_several(trace: Trace) -> None:
 
 def test_steps_of_the_hero_are_about_two_words() -> None:
     trace = codec.load(HERO)
-    first, area, head = opening_step(trace), area_step(trace), head_step(trace)
+    first, area, head = build_opening_step(trace), build_area_step(trace), build_head_step(trace)
     assert area.starts != head.starts
     word = area.starts.strip("“”")
     assert "German" in first.says
@@ -113,11 +113,11 @@ def test_steps_of_the_hero_are_about_two_words() -> None:
 
 @pytest.mark.parametrize(
     ("model", "picture"),
-    [(TASKS["caption"].opens, PICTURE), ("scene-captions-boundary", "scene-26")],
+    [(TASKS["caption"].opens, TOUR_PICTURE), ("scene-captions-boundary", "scene-26")],
 )
 def test_rectangle_step_counts_heads_that_take_several_cells(model: str, picture: str) -> None:
     trace = stored(model, picture=picture)
-    step = rectangle_step(trace)
+    step = build_rectangle_step(trace)
     attention = trace.maps[SITE]
     labels = trace.fields["target"].labels
     item = labels.index(step.starts.strip("“”"))
@@ -139,13 +139,13 @@ def test_rectangle_step_counts_heads_that_take_several_cells(model: str, picture
 def test_reason_step_removes_the_fact_of_the_last_hop() -> None:
     trace = stored("memory-stories")
     fact = int(trace.maps["hops"].weights[-1, 0, 0].argmax())
-    assert read_fact(trace) == fact
-    step = reason_step(trace, None)
+    assert find_read_fact(trace) == fact
+    step = build_reason_step(trace, None)
     answer = trace.fields[trace.output.field].raw
     assert f"fact {fact + 1}" in step.says and f"**{answer}**" in step.says
     assert step.act is not None and step.act[0] == f"Without fact {fact + 1}"
     params = dict(parse_qsl(urlsplit(step.act[1]).query))
-    assert params == {"text": story_without(fact), "tour": "5"}
+    assert params == {"text": build_story_without(fact), "tour": "5"}
     assert STORIES[0].facts[fact] not in params["text"]
 
 
@@ -161,15 +161,15 @@ def test_reason_step_describes_effect_of_missing_fact(answer: str, says: str) ->
     fields = dict(before.fields)
     name = before.output.field
     fields[name] = replace(fields[name], raw=answer)
-    request = replace(before.request, text=story_without(read_fact(before)))
-    step = reason_step(replace(before, request=request, fields=fields), before)
+    request = replace(before.request, text=build_story_without(find_read_fact(before)))
+    step = build_reason_step(replace(before, request=request, fields=fields), before)
     assert step.says.endswith(says) and step.act is None
 
 
 def test_addresses_open_the_pages_with_their_inputs() -> None:
     hero = codec.load(HERO)
-    found = [urlsplit(address) for address in addresses(hero)]
-    assert [one.path.removeprefix("./") or "home" for one in found] == list(PAGES)
+    found = [urlsplit(address) for address in build_addresses(hero)]
+    assert [one.path.removeprefix("./") or "home" for one in found] == list(STEP_PAGES)
     params = [dict(parse_qsl(one.query)) for one in found]
     assert [one["tour"] for one in params] == ["1", "2", "3", "4", "5"]
     looks = []
@@ -178,15 +178,15 @@ def test_addresses_open_the_pages_with_their_inputs() -> None:
         assert request.text == hero.request.text and focus is not None
         looks.append(focus.items)
     assert looks[0] != looks[1] and all(len(items) == 1 for items in looks)
-    assert (params[3]["picture"], params[4]["text"]) == (PICTURE, STORIES[0].text)
+    assert (params[3]["picture"], params[4]["text"]) == (TOUR_PICTURE, STORIES[0].text)
 
 
 def test_steps_describe_the_shown_sentence() -> None:
-    assert len({area_step(trace).says for trace in TRANSLATIONS}) == len(TRANSLATIONS) > 1
+    assert len({build_area_step(trace).says for trace in TRANSLATIONS}) == len(TRANSLATIONS) > 1
 
 
 def test_area_step_of_a_model_without_areas_speaks_of_one_word() -> None:
-    step = area_step(stored("token-regular"))
+    step = build_area_step(stored("token-regular"))
     assert "it takes one word, “" in step.says
 
 
@@ -194,6 +194,6 @@ def test_area_step_of_a_model_without_areas_speaks_of_one_word() -> None:
 def test_is_fit_checks_the_first_steps(path: str) -> None:
     """Check every stored trace, because a page may show another model's trace during a step."""
     trace = STORED[Path(OPENINGS) / path]
-    if is_fit(trace):
-        for build in (opening_step, area_step, head_step, rectangle_step):
+    if can_show_step(trace):
+        for build in (build_opening_step, build_area_step, build_head_step, build_rectangle_step):
             assert build(trace).says
