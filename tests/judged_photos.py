@@ -29,7 +29,7 @@ PATH, MARK = ROOT / "docs" / "photos.md", "photos"
 SITE = "encoder-decoder"
 MODELS = ("photo-captions-regular", "photo-captions-area", "photo-captions-area-told")
 SURFACES = ("coins", "brick", "grass", "moon")
-"""Photographs of scikit-image in the public domain that show only a surface."""
+"""Photographs of scikit-image, free of known copyright restrictions, that show only a surface."""
 EVERYWHERE = (0.0, 0.0, 1.0, 1.0)
 HAT, UNIFORM = (0.27, 0.03, 0.73, 0.3), (0.04, 0.5, 1.0, 1.0)
 SUIT, COAT, CAMERAMAN = (0.05, 0.3, 0.7, 1.0), (0.0, 0.22, 0.6, 0.75), (0.0, 0.13, 0.56, 1.0)
