@@ -1,1 +1,1 @@
-"""Benchmarks, compared with regular attention and other tools; see README.md in this folder."""
+"""Benchmarks, compared with regular attention and other tools, see README.md in this folder."""

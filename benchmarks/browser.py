@@ -43,7 +43,7 @@ NODES = """() => {
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the system's browser without a window; exit if there is none."""
+    """Start the system's browser without a window, or exit if there is none."""
     path = browser_path()
     if path is None:
         sys.exit("No Chromium found: install one with `apt-get install chromium`.")

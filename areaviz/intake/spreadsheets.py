@@ -92,7 +92,7 @@ def _format_cell(value: object) -> str:
 
 
 def check_unpacked(name: str, data: bytes) -> None:
-    """Check that an archive does not unpack to too many bytes, even if its table of contents lies.
+    """Check that an archive does not unpack to too many bytes, even with a wrong table of contents.
 
     The sizes in the table are checked first. Then each entry is unpacked in pieces, and their bytes
     are counted. A sheet can also refer to one long shared text in millions of cells, so the lengths

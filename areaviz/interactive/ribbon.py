@@ -43,7 +43,7 @@ weights have 8 bits, and each row has 3 areas, 1 area of several items and 2 que
 ENTRIES = 1 << 14
 """Number of entries of each kind to send, if this gives more than 4 per row.
 
-With so many entries, little is missing from the mean over several items.
+The number is large enough that little is missing from the mean over several items.
 """
 TAKEAWAY = Download(
     name="ribbon",

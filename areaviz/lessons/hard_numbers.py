@@ -70,7 +70,7 @@ class Choice:
     def traces(self) -> Floats:
         """The gradient of the log-weight of each item with respect to the scores.
 
-        It is [K items, K scores]. An entry is 1 if item and score are the same, minus the weight.
+        It is [K items, K scores]: the identity matrix minus the weight of each score.
         """
         slopes: Floats = np.eye(len(self.scores)) - self.weights
         return slopes

@@ -15,7 +15,7 @@ MOST_GLIMPSES = 5
 
 
 def sample_picture(height: int, width: int, printed: bool) -> Floats:
-    """Return a picture of ones, height x width, sampled at its own pixels (Eq. 32): [U, V].
+    """Return a picture whose pixels are 1, height x width, sampled at its pixels (Eq. 32): [U, V].
 
     The sum over rows goes up to the width as printed, and up to the height as corrected. Rows that
     do not exist add 0.

@@ -162,7 +162,7 @@ def render_what_if_panel() -> Markup:
 
 
 def render_why_panel() -> Markup:
-    """Return the panel that explains a weight; live_page/why.js fills it."""
+    """Return the panel that explains a weight. live_page/why.js fills it."""
     menus = []
     for name, label in (("why-area", "Area"), ("why-beside", "Compare with")):
         menus.append(_render_choice(name, label, (), ""))

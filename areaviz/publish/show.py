@@ -39,7 +39,7 @@ NAME_DIGITS = 16
 ROWS, LETTERS = 12, 60
 """Maximum number of rows in the table of an output, and of characters in a cell."""
 HIDDEN_BY_CLASS = "jp-FileSize-hidden"
-"""A class that JupyterLab's style sheet hides; nbconvert uses that style sheet.
+"""A class that JupyterLab's style sheet hides. nbconvert uses that style sheet.
 
 `nbconvert --sanitize-html` prints the source of frames and scripts as text, and removes style
 attributes. An element with this class and a style attribute that shows it is therefore hidden by
