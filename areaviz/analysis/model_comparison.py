@@ -80,8 +80,8 @@ def find_distinguishing_ngrams(
 def count_wins(change: Changes, better: str) -> tuple[int, int, int]:
     """Count the examples in which the second model is better, equal and worse.
 
-    change: change of a metric, second model minus first. NaN is ignored.
-        change: change of a metric, second model minus first; NaN is ignored.
+    Args:
+        change: change of a metric, second model minus first. NaN is ignored.
         better: "high" or "low".
     """
     known = change[np.isfinite(change)]
