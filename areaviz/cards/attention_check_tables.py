@@ -1,4 +1,4 @@
-"""Tables of where models look, beside looks that know nothing, for docs/results.md."""
+"""Tables of where models look, next to uninformed baselines, for docs/results.md."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from areaviz.cards.attention_checks import LOOK_MEASURES
 from areaviz.cards.card import Card
 
 ON_TEST = ", test"
-"""The end of the names of entries of `Card.attention` that were measured on the test set."""
+"""Suffix of the entries of `Card.attention` that were measured on the test set."""
 
 
 def look_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
-    """Yield a question, a table with one row per model and measure, and what its columns mean.
+    """Yield a question, a table with a row per model and metric, and an explanation of it.
 
     Args:
         task: A key of `TASKS`. There are no lines for a task that only reads or writes text.

@@ -1,4 +1,4 @@
-"""Metrics of where a model looks, by task, and the baselines that could refute them.
+"""Metrics of where a model looks, by task, and their baselines.
 
 The `attention` of a card has a metric under a key such as "hit", and the value of an uninformed
 baseline under that key with a suffix, such as "hit_uniform".
@@ -18,9 +18,9 @@ class LookMeasures:
 
     Args:
         question: The question that they answer.
-        shares: Key -> what the metric is a share of.
-        beside: Suffix -> baseline, as the title of a column.
-        meaning: Explanation of these titles.
+        shares: Key of a metric -> description of the share.
+        beside: Suffix of a baseline -> title of its column.
+        meaning: Explanation of the column titles.
     """
 
     question: str
@@ -133,6 +133,7 @@ LOOK_MEASURES: Mapping[str, LookMeasures] = {
         f" heaviest on average, whatever is asked. {UNTRAINED}",
     ),
 }
-"""Attention metrics by `Task.key`. For tasks that only read or write text, the metrics are how well
-attention follows words.
+"""Attention metrics by `Task.key`.
+
+The metrics of tasks that only read or write text say how well attention follows words.
 """

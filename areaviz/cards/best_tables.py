@@ -14,9 +14,9 @@ OTHERS = {
     "aer_aligner": "a statistical aligner, trained on the same corpus",
     "aer_diagonal": "the diagonal",
 }
-"""Rows that belong to no model, by their metric."""
+"""Labels of table rows that are not about a model, by metric."""
 POINTING = ("pointing", "hit", "peak")
-"""The metrics of models that look at places, one of which a card has."""
+"""The pointing metrics, one of which a card has."""
 
 
 def format_alignment_table(cards: Sequence[Card]) -> Iterator[str]:

@@ -17,11 +17,11 @@ from areaviz.trace.files import write_json
 from areaviz.trace.limits import READINGS
 
 OPTIONAL = ("notes", "gates", "files", "heads", "opening", "lacks")
-"""Entries that older cards lack."""
+"""Entries that older cards do not have."""
 LENGTH_PENALTY = "length_penalty"
 """The entry of a recipe that `Card.length_penalty` reads."""
 POINTING_HEAD = "pointing_head"
-"""An entry of recipes in older cards, which is now an entry of an opening."""
+"""An entry of the recipe in older cards, which newer cards have in `Card.opening`."""
 GRAMMAR = "grammar"
 """The entry of a recipe that `Card.grammar` reads."""
 ATTENDING_SITE = "encoder-decoder"
@@ -32,7 +32,7 @@ RENAMED = {"pointing head": "pointing_head", "chosen by": "chosen_by"}
 MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files", "lacks")
 """Entries with results and notes. They do not distinguish one model from another."""
 PICTURES = {"scenes": "shape scenes", "photos": "photographs"}
-"""What pictures can show, with its description. `Card.pictures` is a key."""
+"""Kinds of training pictures with their descriptions. `Card.pictures` is a key."""
 _KINDS: Mapping[Any, tuple[Any, str]] = {
     str: (str, "a text"),
     int: (int, "a whole number"),
@@ -68,7 +68,7 @@ class Card:
         family: Key of the model registry.
         title: Name for users.
         task: Key of `TASKS`.
-        level: "character", "token", "word" or "digit".
+        level: Kind of the model's items: "character", "token", "word" or "digit".
         mechanism: "regular" or "area", one of the survey's four mechanisms, "text and picture" or
             "none".
         size: "Tiny", "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1), or "".
@@ -83,15 +83,15 @@ class Card:
         history: One entry per validation: step, train_loss, valid_loss, seconds.
         code_version: Version and commit of the training code.
         trained_on: The machine and the training time in hours.
-        limits: Prose.
-        licence: Prose.
+        limits: The model's limitations, in sentences.
+        licence: The licence, in sentences.
         notes: Sentences about the model, such as a comparison with another model.
         gates: Targets of the model, see `areaviz.cards.gates`.
         files: File name -> SHA-256 of each file that is loaded. {} in older cards.
         heads: Site -> metric -> values of each layer's heads on validation, see
             `areaviz.evaluation.heads`. {} if they were not measured.
         opening: Site -> default view of a page. Without an entry, the page shows top areas.
-        lacks: Capabilities in `can` that other models of its task have and this model does not.
+        lacks: Entries of `can` that its task provides and this model does not have.
     """
 
     name: str
@@ -134,10 +134,10 @@ class Card:
 
     @property
     def can(self) -> frozenset[str]:
-        """The capabilities of the model besides an input.
+        """What the model supports besides an input.
 
-        They are the kinds of changes, "areas" for other area sizes, "target" for a given output,
-        and "attribution".
+        The entries are the kinds of changes, "areas" for other area sizes, "target" for a given
+        output, and "attribution".
         """
         can = TASKS[self.task].can if self.task in TASKS else frozenset[str]()
         # Attention to single cells or locations has no areas.
@@ -151,7 +151,7 @@ class Card:
 
     @property
     def has_logits(self) -> bool:
-        """Whether the weights come from queries and keys of items, so that logits have parts."""
+        """Whether its logits are sums of parts, because it has queries and keys of items."""
         # Keys of whole areas, by the maximum of their items or by Eq. 9, have no parts.
         kinds = {options.get("key_mode") for options in (self.config, self.config.get("text", {}))}
         return "areas" in self.can and not kinds & {"max", "features"}
@@ -197,13 +197,14 @@ class Card:
         names = (one.name for one in fields(self))
         found = {name: getattr(self, name) for name in names if name not in MEASURED}
         if self.pointing_head is not None:
-            # It was an entry of the recipe, and the keys of stored traces must not change.
+            # The pointing head was an entry of the recipe. The keys of stored traces must not
+            # change.
             found["recipe"] = {**self.recipe, POINTING_HEAD: list(self.pointing_head)}
         return found
 
     @property
     def is_as_published(self) -> bool:
-        """Whether its areas, if any, use only Eq. 3 and 4 (Li et al. 2019)."""
+        """Whether its areas, if any, use only Eq. 3 and 4 (Li et al. 2019), as published."""
         text = self.config.get("text", self.config)
         usual = {"key_mode": "mean", "value_mode": "sum", "convolution": 1, "size_bias": False}
         return all(text.get(name, value) == value for name, value in usual.items())
@@ -215,7 +216,7 @@ class Card:
 
     @property
     def largest_learned(self) -> int:
-        """The largest area that its learned keys or biases support, or 0 for any size."""
+        """The largest area for which it has learned keys or biases, or 0 if it has learned none."""
         text = self.config.get("text", self.config)
         learns_keys = text.get("key_mode", "mean") in ("features", "boundary")
         if learns_keys or text.get("size_bias", False):
@@ -224,7 +225,7 @@ class Card:
 
     @property
     def pictures(self) -> str:
-        """What its training pictures show, "scenes" or "photos", or "" if the card does not say."""
+        """The kind of its training pictures, a key of `PICTURES`, or "" if unknown."""
         return str(self.recipe.get("pictures", ""))
 
     @property
@@ -233,9 +234,10 @@ class Card:
         return str(self.recipe.get("question", ""))
 
     def reads(self, kind: str) -> bool:
-        """Return whether the model is meant for pictures of a kind, see `Dataset.kind`.
+        """Return whether the model is meant for a kind of pictures, see `Dataset.kind`.
 
-        Digit classifiers know one kind of pictures each. A user's own pictures may be of any kind.
+        A digit classifier knows one kind of pictures. A user's own pictures, "", may be of any
+        kind.
         """
         return kind in (self.config.get("kind", kind), "photos", "")
 
@@ -243,7 +245,7 @@ class Card:
         """Return a warning if the model was not trained on pictures of this kind, or "".
 
         Args:
-            kind: What the pictures show, a key of `PICTURES`, or "".
+            kind: The kind of the pictures, a key of `PICTURES`, or "".
         """
         if kind == "" or self.pictures in ("", kind):
             return ""
@@ -318,7 +320,10 @@ def write_card(card: Card, path: Path) -> None:
 
 
 def _convert_type(value: Any, hint: Any, name: str) -> Any:
-    """Convert a JSON value to a field's type: lists become tuples, and integers may be floats."""
+    """Convert a JSON value to a field's type.
+
+    Lists become tuples, and integers become floats if needed.
+    """
     if hint is Any:
         return value
     if hint is Opening:

@@ -44,5 +44,6 @@ PAIR_READERS: Sequence[PairReader] = (
     PairReader("Two layers after a coarse look", "dram", 0.05, {"context": True}),
     PairReader("Spatial transformer, look by look", "rnn-stn", None),
 )
-"""The rows of the table (Ba, Mnih and Kavukcuoglu 2015, as quoted by the survey), and one of ours.
+"""The rows of the table (Ba, Mnih and Kavukcuoglu 2015, as quoted by the survey), and one row of
+ours.
 """

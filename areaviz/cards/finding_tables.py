@@ -1,6 +1,6 @@
-"""Tables of docs/findings.md about single heads, written from the cards, with their baselines.
+"""Tables of docs/findings.md about single heads with their baselines, written from the cards.
 
-Every share has the share of the untrained network beside it, and what a place alone reaches.
+Next to every share is the share of the untrained network and that of a baseline of positions.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ SPAN_COLUMNS = {
     "single": "Single items on top that hold it",
     "best_pair": "Heaviest item and its heavier neighbour, best head",
 }
-"""Figures of a translator's head that shows spans, on captions whose words were linked by hand."""
+"""Figures of a translator's head chosen for spans, on captions with words linked by hand."""
 
 
 def format_photo_table(cards: Sequence[Card]) -> Iterator[str]:
-    """Yield the table of captioners of photos: their captions, and where their best head looks."""
+    """Yield the table of captioners of photos: caption scores, and where the best head points."""
     found = [
         card
         for card in _select_captioners(cards, "photos")
@@ -67,7 +67,7 @@ def format_scene_table(cards: Sequence[Card]) -> Iterator[str]:
 
 
 def format_span_table(cards: Sequence[Card]) -> Iterator[str]:
-    """Yield the table of translators whose areas of several items are on top somewhere."""
+    """Yield the table of translators with a head whose top areas have several items."""
     yield from _format_header(["Model", "Layer.head", "Areas"], SPAN_COLUMNS.values())
     for card in cards:
         found = card.attention.get("linked words", {})
@@ -80,7 +80,7 @@ def format_span_table(cards: Sequence[Card]) -> Iterator[str]:
 
 
 def format_character_table(cards: Sequence[Card]) -> Iterator[str]:
-    """Yield the table of translators of letters: quality, alignment and spans of single heads."""
+    """Yield the table of character translators: quality, alignment and spans of single heads."""
     heads = ["Model", "BLEU, validation", "Test 2016", "Test 2017", "AER, test"]
     beside = ["AER before training", "AER of the diagonal"]
     spans = ["encoder self: spans on top (before training)", "a word, times chance (before)"]

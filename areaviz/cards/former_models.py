@@ -1,7 +1,7 @@
-"""Models that are no longer included: what opens in their place, and the figures they had.
+"""Models that are no longer included, with their successors and their figures.
 
 Links, stored analyses and requests that name such a model get its successor. Targets of other
-models that compare with it keep their limit.
+models that refer to it still use its figures as limits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FORMER_MODELS: Mapping[str, FormerModel] = {
 
 
 def find_successor(name: str, available: Container[str]) -> str:
-    """Return the model that opens for `name`: its successor if `name` was removed, else `name`."""
+    """Return the model to use for `name`: its successor if `name` was removed, else `name`."""
     former = FORMER_MODELS.get(name)
     if former is None or name in available or former.successor not in available:
         return name
@@ -54,12 +54,12 @@ def find_successor(name: str, available: Container[str]) -> str:
 
 
 def describe_replacement(name: str, successor: str) -> str:
-    """Return the sentence that says which model opens in place of a removed one."""
+    """Return a sentence for users that names the successor of a removed model."""
     return f"The model {name} is no longer included. You see its successor, {successor}."
 
 
 def describe_replacements(names: Iterable[str], available: Container[str]) -> list[str]:
-    """Return such a sentence for each of `names` that was removed and has a successor."""
+    """Return a sentence for each of `names` that was removed and has a successor."""
     found = []
     for name in names:
         successor = find_successor(name, available)

@@ -16,19 +16,19 @@ _NUMBERS = ("lift", "dependence", "size", "entropy")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One entry of `Card.gates`. It has one of `at_least`, `at_most`, `over` and `under`.
+    """One entry of `Card.gates`, with one limit: `at_least`, `at_most`, `over` or `under`.
 
     Args:
-        what: Text for users: what is measured.
+        what: Text for users that says what is measured.
         measure: Dataset and key in `Card.figures` or `Card.attention`.
-        at_least: A number, or another metric: its dataset and key, preceded by the name of another
-            model if it is not this model's.
-        at_most: As `at_least`.
-        over: Keys of baselines beside the measure. The value has to be `margin` above the best one.
-        under: Such keys for errors. The value has to be `margin` below the best one.
-        margin: See `over` and `under`.
-        slack: How far a value may be on the wrong side of the limit and still pass.
-        why: The reason, if the target is missed.
+        at_least: A number, or the dataset and key of another metric. For a metric of another model,
+            the name of that model comes first.
+        at_most: A number or another metric, see `at_least`.
+        over: Keys of baselines next to the metric. The value must be `margin` above the best one.
+        under: Keys of baselines for errors. The value must be `margin` below the best one.
+        margin: Required distance from the best baseline, for `over` and `under`.
+        slack: Distance by which a value may miss the limit and still pass.
+        why: The reason for missing the target, if it is missed.
     """
 
     what: str
@@ -105,7 +105,7 @@ def _judge_target(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
 
 
 def _judge_margin(gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]) -> Judged:
-    """Check a margin over, or for errors under, the best of several baselines."""
+    """Check the margin of a value over, or for errors under, the best of several baselines."""
     part, keys = gate.measure[0], gate.over or gate.under
     words, sign, best = ("at least", 1, max) if gate.over else ("at most", -1, min)
     found = [_get_value((part, key), card, cards) for key in keys]

@@ -11,9 +11,9 @@ from areaviz.trace.limits import READINGS
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How a page first shows one site of a model, as chosen on validation."""
+    """How a page first shows one site of a model. Validation chose it."""
 
-    # One of `READINGS`.
+    # The display, one of `READINGS`.
     reading: str
     # Counted from 0. The head None, "all" in card.json, means all heads.
     layer: int

@@ -15,13 +15,13 @@ class Published:
     area: float
     # Areas by Eq. 9 and 4, if reported.
     features: float | None = None
-    # Significance as stated by the paper: "*" for p < 0.05 against regular attention, "**" also
-    # against every other kind, "" if it states none.
+    # Significance as stated by the paper, or "" if it states none. "*" means p < 0.05 against
+    # regular attention. "**" means p < 0.05 against every other kind as well.
     area_sign: str = ""
     features_sign: str = ""
 
     def of(self, mechanism: str) -> float | None:
-        """Return the figure of mechanism "regular" or "area", or None for any other."""
+        """Return the figure of the mechanism "regular" or "area", or None for another mechanism."""
         return {"regular": self.regular, "area": self.area}.get(mechanism)
 
 

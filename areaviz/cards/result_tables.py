@@ -17,8 +17,8 @@ _NOT_MEASURED = "not measured"
 def read_cards(checkpoints: Path) -> list[Card]:
     """Return the cards of a folder of checkpoints in reading order.
 
-    Cards are sorted by task, level (characters first), size (small first), what the pictures show,
-    and attention (regular before area).
+    Cards are sorted by task, level (characters first), size (small first), kind of pictures, and
+    attention (regular before area).
 
     Raises:
         BackendError: A card cannot be read. The message names it.
@@ -35,10 +35,10 @@ def read_cards(checkpoints: Path) -> list[Card]:
 
 
 def format_summary(cards: Sequence[Card]) -> list[str]:
-    """Return a small table with the model that each page opens with and its regular twin.
+    """Return a small table with the model that each page shows first, and its regular twin.
 
     The twin is the model with the same `pair` and regular attention. If there is no card of the
-    model that a task's page opens with, the table has a row for each model of the task.
+    model that a task's page shows first, the table has a row for each model of the task.
     """
     lines = [
         format_markdown_row(["Task", "Model", "Metric", "Result", "Regular attention"]),
@@ -137,7 +137,7 @@ def _size_table(task: Task, cards: Sequence[Card]) -> Iterator[str]:
 
 
 def _format_differences(task: Task, cards: Sequence[Card]) -> Iterator[str]:
-    """Yield one line per pair of models that differ in their attention only."""
+    """Yield one line per pair of models that differ only in their attention."""
     pairs: dict[str, dict[str, Card]] = {}
     for card in cards:
         if card.pair:

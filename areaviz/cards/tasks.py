@@ -1,8 +1,8 @@
-"""The registry of tasks: inputs, training, evaluation, and the metrics that count.
+"""The registry of tasks: inputs, training, evaluation, and the metrics that are reported.
 
 Training, evaluation, figures and the pages iterate over `TASKS`. Code in higher layers is named by
 its import path ("module:name"), and `import_object` loads it when it is needed. Published figures
-are context for ours, not competitors: data, networks and runs differ.
+give context. Ours cannot be compared with them directly, because data, networks and runs differ.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class Task:
         samples: The app's own examples, a key of `SAMPLE_SETS`, or "" for a task without them.
         given: The output given to models with every example of a dataset, None if they write their
             own, or "" for texts that are only read.
-        opens: The model that its page opens with, if available. After a change, write the stored
-            traces of the pages again (`areaviz openings`).
-        can: Capabilities besides an input: kinds of changes, "target" and "attribution".
-        headline: The entry of `Card.figures` that counts.
+        opens: The model that its page shows first, if available. After a change, write the stored
+            traces of the pages again with `areaviz openings`.
+        can: What its models support besides an input: kinds of changes, "target" and "attribution".
+        headline: The entry of `Card.figures` that tables report.
         measures: Key -> name. Models are ordered by the first metric.
         about: Explanation of the metrics.
         percent: Keys of metrics that are shown in per cent.
         decimals: Key -> number of decimals, for metrics that need more than two.
         published: Results of papers, system -> figure in words.
         by_network: Results of a paper for a kind of network, by the level and size of `Card`.
-        conditions: Suffix of a metric measured under another condition -> the condition in words.
-        splits: The splits to measure. Checkpoints are chosen on the first.
-        follows_words: Whether attention metrics state how well it follows words.
+        conditions: Suffix of a metric under another condition -> name of the condition.
+        splits: The splits to measure. Training chooses checkpoints on the first one.
+        follows_words: Whether its attention metrics say how well attention follows words.
     """
 
     key: str
@@ -95,7 +95,7 @@ class Task:
 
 
 _GATED = (1, 2, 4, 6, 14, 20)
-"""The bAbI tasks whose accuracy must be close to the published one."""
+"""The bAbI tasks with a target for their accuracy, which must be close to the published one."""
 
 _ALL = (
     Task(

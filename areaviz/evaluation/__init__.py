@@ -1,1 +1,1 @@
-"""Evaluation: measures the figures of model cards on held-out data, and how faithful a map is."""
+"""Evaluation of models on held-out data for their cards, and measures of a map's faithfulness."""

@@ -1,8 +1,8 @@
-"""Evaluation of watchers of people on held-out films, for the figures of their cards.
+"""Evaluation of video captioners on held-out films of people, for the figures of their cards.
 
-The data does not say when in a film a word applies. Attention is therefore measured by its value:
-how much less probable a person's sentence becomes without the frames that have most attention.
-Shapes: F frames, T words.
+The data does not say when in a film a word applies. Attention is therefore judged by its effect:
+how much less probable a given sentence becomes without the frames that have most attention. Shapes:
+F frames, T words.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 TAKEN = 3
-"""Number of frames that are hidden."""
+"""Number of frames that are hidden at once."""
 DRAWS = 3
 """Number of random choices of frames per film."""
 
 
 def evaluate_films(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a watcher of people on "val" or "test".
+    """Measure a video captioner of people on "val" or "test".
 
     The figures are those of `score_sentences`. With the suffix `_common` they are the scores of the
     most frequent training sentence. With `_other` they are the scores of the sentence that the
     model wrote for the next film with another action. "nats" is the loss per known token of the
-    person's sentence. "nats_other" is this loss with the frames of the other film.
-    "action_reference" is how often the persons' own sentences name the action, decided by the same
-    rule.
+    reference sentence. "nats_other" is this loss with the frames of the other film.
+    "action_reference" is how often the reference sentences name the right action by the classifier
+    that judges the model.
     """
     films = read_films(data, split)
     clips = [Clip.of("film", pixels) for pixels in read_frames(data, films)]
@@ -74,10 +74,10 @@ def evaluate_films(model: GenerationModel, data: Path, split: str, options: Opti
 def score_sentences(
     written: Sequence[str], films: Sequence[Film], told: ToldActions
 ) -> dict[str, float]:
-    """Return the scores of `score_captions` that count, and two of our own.
+    """Return the scores of `score_captions` that are reported, and two further ones.
 
-    "words" is the share of content words of the persons' sentences that occur anywhere in ours.
-    "action" is the share of our sentences whose words name the right action.
+    "words" is the share of content words of the references that occur anywhere in the output.
+    "action" is the share of outputs from which a classifier reads the right action.
     """
     scored = score_captions(written, [(film.text,) for film in films])
     found = {name: float(scored[name]) for name in ("bleu_1", "bleu_4", "rouge_l", "cider_d")}
@@ -92,8 +92,8 @@ def score_sentences(
 def find_next_of_another_action(films: Sequence[Film]) -> list[int]:
     """Return for each film the index of the next film with another action.
 
-    The list continues at its start. If all films have one action, the index is that of the film
-    itself.
+    The search continues at the start of the list. If all films have one action, the index is that
+    of the film itself.
     """
     found = []
     for number, film in enumerate(films):
@@ -104,12 +104,12 @@ def find_next_of_another_action(films: Sequence[Film]) -> list[int]:
 
 
 def measure_attention(model: GenerationModel, traces: Sequence[Trace]) -> dict[str, float]:
-    """Measure the value of the frames with most attention to persons' given sentences.
+    """Measure the effect of hiding frames on given reference sentences.
 
     "fall" is the fall of a token's log-probability in nats if the `TAKEN` frames with most
     attention over the whole sentence are hidden. "fall_random" hides random frames and "fall_least"
-    those with least attention. "multi_share" is the share of words whose heaviest area has several
-    frames. "dependence" is the bits of information that the frame gives about the word.
+    those with least attention. "multi_share" is the share of words whose top area has several
+    frames. "dependence" is the mutual information of word and frame in bits.
     """
     rng = np.random.default_rng(0)
     most, least, chance, bits, multi = [], [], [], [], []
@@ -150,7 +150,7 @@ def _remove_frames(trace: Trace, frames: Sequence[int]) -> Request:
 def _average_log_probability(traces: Sequence[Trace]) -> float:
     """Return the mean log-probability of a token in nats, over a film's tokens and then over films.
 
-    Words that do not occur in training are left out: no network can write them, whatever it sees.
+    Words that do not occur in training are left out, because no network can write them.
     """
     found = []
     for trace in traces:

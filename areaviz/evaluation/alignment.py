@@ -1,8 +1,9 @@
 """The best alignment of a translator, and its error on test captions next to baselines.
 
-Validation captions whose words were linked by hand choose the heads. The baselines are the diagonal
-and a statistical aligner (`areaviz.evaluation.links`), the untrained network with heads chosen in
-the same way, and the position alone: the same heads' links in another caption.
+Validation captions whose words were linked by hand choose the heads. There are four baselines: the
+diagonal, a statistical aligner (`areaviz.evaluation.links`), the untrained network with heads that
+are chosen in the same way, and the position alone. Position alone uses the links that the chosen
+heads make in another caption.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ VALIDATION = "validation captions"
 
 
 def collect_linked_maps(model: GenerationModel, linked: Dataset) -> list[LinkedMaps]:
-    """Return the maps of every caption, with its translation given."""
+    """Return the maps of every caption while the model reads the given translation."""
     found = []
     for trace, example in zip(iterate_given_traces(model, linked), linked.examples, strict=True):
         found.append(LinkedMaps.of(trace, example.sure, example.possible))
@@ -40,7 +41,7 @@ def choose_best(maps: Sequence[LinkedMaps], has_areas: bool) -> BestAlignment:
 
     Args:
         maps: The maps of the captions.
-        has_areas: Whether the model shows areas. Its pages then open with a head that does.
+        has_areas: Whether the model shows areas. Its pages then show a head with areas first.
     """
     found = _choose_heads(maps)
     error, single = round(found.error, 4), round(found.error_single, 4)

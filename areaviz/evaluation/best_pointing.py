@@ -1,4 +1,4 @@
-"""The heads that together point best at boxes, moments or frames, chosen on validation."""
+"""The choice, on validation, of the heads that together point best at boxes, moments or frames."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
 from areaviz.trace.best_alignment import BestAlignment
 
 HEADLESS = ("_uniform", "_middle")
-"""Suffixes of baselines of pictures that no head determines."""
+"""Suffixes of the baselines for pictures that do not depend on the heads."""
 MOMENTS = ("_uniform", "_diagonal", "_position")
-"""Suffixes of such baselines of sounds and clips."""
+"""Suffixes of the baselines for sounds and clips that do not depend on the heads."""
 
 
 def choose_best(words: PointedWords, chosen_on: str, may_open: bool) -> BestAlignment | None:
@@ -23,8 +23,8 @@ def choose_best(words: PointedWords, chosen_on: str, may_open: bool) -> BestAlig
 
     Args:
         words: Words of validation examples.
-        chosen_on: What the words are, such as "words of validation photos".
-        may_open: Whether pages may open with the choice. They do if it beats the best single head.
+        chosen_on: Description of the words, such as "words of validation photos".
+        may_open: Whether pages may show the choice first. They do if it beats the best single head.
 
     Returns:
         The choice, or None if there is a single head and no later step helps.
@@ -40,13 +40,13 @@ def choose_best(words: PointedWords, chosen_on: str, may_open: bool) -> BestAlig
 def choose_pointing_opening(
     card: Card, site: str, place: Place, words: PointedWords, split: str
 ) -> Opening:
-    """Return the opening of a captioner's site with its pointing heads, which "val" chooses.
+    """Return how pages first show a captioner's picture. "val" chooses the pointing heads.
 
     Args:
         card: The card of the model.
         site: The site of the picture.
         place: The head that points best.
-        words: The words of the split.
+        words: The words with boxes of the split.
         split: "val" or "test".
     """
     first = card.opening.get(site, Opening("coverage", *place))
@@ -59,9 +59,10 @@ def choose_pointing_opening(
 def choose_moment_opening(
     card: Card, site: str, words: PointedWords, split: str, chosen_on: str
 ) -> dict[str, Opening]:
-    """Return the opening of a model that hears or watches, by site, with the heads of "val".
+    """Return how pages first show a model for sounds or clips, by site. "val" chooses the heads.
 
-    There is none if validation chose nothing and the card has none: the page then opens as always.
+    The result is empty if validation chose no heads and the card has no entry. Pages then use their
+    usual default.
     """
     first = card.opening.get(site, Opening("heaviest", 0, None))
     if split == "val":
@@ -79,18 +80,19 @@ def measure_best_pointing(
 ) -> dict[str, float]:
     """Return how often the chosen heads point right, with baselines. The keys begin with "best_".
 
-    With the suffixes _low and _high, it is a 95 % bootstrap interval over examples. With the suffix
-    _position, every word has the mean map of all words. With the suffix _untrained, it is the
-    untrained network with heads that are chosen in the same way on these very words, which favours
+    The suffixes _low and _high are the ends of a 95 % bootstrap interval over examples. For
+    _position, every word has the mean map of all words. For _untrained, the untrained network is
+    measured, with heads that are chosen in the same way. They are chosen on the reported words,
+    which favours the untrained network.
     it.
 
     Args:
         measure: Key of the metric, such as "pointing".
         words: The words to report.
         untrained: The same words in the untrained network.
-        best: The chosen heads. Without a choice there are no figures.
+        best: The chosen heads. None gives an empty result.
         single: Figures of the best single head.
-        same: Suffixes of the baselines in `single` that no head determines.
+        same: Suffixes of the baselines in `single` that do not depend on the heads.
     """
     if best is None:
         return {}

@@ -34,19 +34,20 @@ from areaviz.trace.weights import coverage
 
 SITE = "encoder-decoder"
 OF_AREAS = ("multi_words", "overlap", "overlap_lift", "area_hit")
-"""Figures of areas that also have a value of the untrained network."""
+"""Figures of areas for which the untrained network is measured as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Held-out pictures with their sentences."""
+    """Held-out pictures with their captions."""
 
     pictures: Sequence[Picture]
     references: Sequence[Sequence[str]]
     grounded: Sequence[Sequence[Grounded]]
     # All true sentences of each picture. Empty if they are not all known.
     true: Sequence[Mapping[str, Grounded]]
-    # The true sentences if both relations are accepted for objects that are diagonal.
+    # The true sentences under a looser rule: for objects on a diagonal, both relations are
+    # accepted.
     nearly: Sequence[Mapping[str, Grounded]] = ()
 
 
@@ -70,7 +71,7 @@ def read_held_out_pictures(pictures: str, split: str, data: Path, side: int) -> 
 def evaluate_captions(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a captioner on "val" or "test".
 
-    "val" chooses the head that points best and notes it on the card, together with the figures of
+    "val" chooses the head that points best and writes it to the card, together with the figures of
     every head. "test" measures the chosen head.
 
     Raises:
@@ -117,7 +118,7 @@ def _write_captions(model: GenerationModel, held: Held, options: Options) -> Mea
 
 
 def _make_given_requests(model: GenerationModel, held: Held) -> list[Request]:
-    """Return a request for every picture, with its first sentence given."""
+    """Return a request for every picture, with its first reference as the given output."""
     return [
         Request(model.card.name, "", picture=picture, target=sentences[0].text)
         for picture, sentences in zip(held.pictures, held.grounded, strict=True)
@@ -127,11 +128,11 @@ def _make_given_requests(model: GenerationModel, held: Held) -> list[Request]:
 def _measure_attention(
     model: GenerationModel, held: Held, captions: Sequence[str], split: str
 ) -> tuple[Opening, dict[str, float]]:
-    """Return the opening with the heads that point best on validation, and how well they point.
+    """Return how pages first show the picture, and how well the heads point.
 
-    The first grounded sentence of each picture is given instead of the model's own, so that words
-    and boxes are known. If all true sentences are known, the model's own captions are measured as
-    well, as far as they are true.
+    "val" chooses the heads. The first grounded sentence of each picture is given instead of the
+    model's own, so that words and boxes are known. If all true sentences are known, those captions
+    of the model that are true are measured as well.
     """
     config = model.network.config
     given = _read_attention(model, held.pictures, [sentences[0] for sentences in held.grounded])
@@ -204,7 +205,8 @@ def _read_attention(
 def measure_areas(given: Read, blank: Read, place: Place) -> dict[str, float]:
     """Return the figures of a head's areas, with those of the untrained network's areas.
 
-    The latter have the suffix _untrained. Attention to single cells has no such figures.
+    The figures of the untrained network have the suffix _untrained. Attention to single cells gives
+    an empty result.
     """
     grid = given.grids[place[0]]
     if grid.count == grid.items:

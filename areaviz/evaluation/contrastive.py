@@ -1,11 +1,11 @@
-"""Contrastive measures: how much more probable a model finds its own word than a foil.
+"""Contrastive measures of how much more probable a model finds its own word than another word.
 
 “Why did the model write er?” has no final answer, but “Why er and not sie?” has one that can be
-measured (contrastive explanations: Yin and Neubig 2022). The foil replaces the word after the same
-items, so the model reads it as an output of its own:
+measured (contrastive explanations: Yin and Neubig 2022). The other word is called the foil. It
+replaces the word after the same items, so the model reads it as its own output. Two numbers are
+compared, each the product of the probabilities of the items:
 
-    p(word | items before) and p(foil | items before), the products of the probabilities of their
-    items
+    p(word | items before) and p(foil | items before)
 
 Shapes: T output items.
 """
@@ -26,9 +26,9 @@ from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
 LONGEST = 200
-"""Largest number of characters in a foil."""
+"""Maximum number of characters in a foil."""
 _LEAST = 1e-38
-"""Smallest probability, so that its logarithm is finite."""
+"""Lower limit of probabilities, so that their logarithms are finite."""
 
 
 class SplitOtherwise(InputError):
@@ -80,9 +80,9 @@ def join_items(output: Field, first: int, last: int) -> str:
 
 
 def make_foil_request(trace: Trace, contrast: Contrast) -> Request:
-    """Return a request whose given output is that of the trace up to the word, and then the foil.
+    """Return a request whose given output is the trace's output up to the word, and then the foil.
 
-    A language model reads both as its text.
+    For a language model, the text of the request contains both.
 
     Raises:
         InputError: The foil is empty, too long or equal to the word.
@@ -102,7 +102,7 @@ def make_foil_request(trace: Trace, contrast: Contrast) -> Request:
 
 
 def find_foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
-    """Return the items of the foil in the output that was read.
+    """Return the items of the foil in a run that read the foil.
 
     Raises:
         SplitOtherwise: The model splits the text before the foil into different items.
@@ -110,7 +110,7 @@ def find_foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
     before, after = trace.fields[trace.output.field], read.fields[read.output.field]
     first = contrast.first
     starts, ends = after.anchors.T
-    # A language model's most probable continuation is not part of its text.
+    # A language model's output has one more item, its most probable continuation. It is not text.
     whole = read.fields.get("history", after).raw
     last = int(((starts < ends) & (ends <= len(whole))).sum())
     same = before.labels[:first] == after.labels[:first]
@@ -126,7 +126,7 @@ def keep_shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
     """Return the changes of a run without those that concern items after the word.
 
     The word starts with item `first`. Neither the word nor its foil can attend to later items, and
-    after a foil there may be no such items.
+    the output with the foil may not have such items.
     """
     memories = {site: attention.memory for site, attention in trace.maps.items()}
     kept: list[Change] = []
@@ -135,8 +135,8 @@ def keep_shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
             change = replace(change, items=_limit_items(change.items, first))
             if not change.items:
                 continue
-        # With `rest`, everything except the listed areas changes, so no listed area can be left
-        # out.
+        # With `rest`, all areas that are not listed change. Leaving out a listed area would change
+        # it.
         elif (
             isinstance(change, Weigh) and not change.rest and memories.get(change.site) == "history"
         ):
@@ -164,7 +164,7 @@ def compute_odds(trace: Trace, contrast: Contrast, run: Run, changed: Trace | No
         trace: Trace of the output as the model wrote it.
         contrast: The word in that output, and the foil.
         run: Function that runs the model on the foil.
-        changed: A changed run over the same output, whose changes apply to both; None for no
+        changed: A changed run over the output. Its changes also apply to the foil. None for no
             changes.
 
     Raises:

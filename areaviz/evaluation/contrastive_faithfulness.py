@@ -1,4 +1,4 @@
-"""Faithfulness with words and foils over many inputs: the choice of words, and the figures."""
+"""Faithfulness over many inputs, each with a word of its output and a foil for this word."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
 LIKELIEST = "likeliest"
-"""Value in place of a foil: the most probable other item."""
+"""Value of a foil that stands for the most probable alternative of an item."""
 
 
 def measure_contrast(
     requests: Sequence[Request], probe: Probe, run: Run, word: str, foil: str
 ) -> tuple[Faithfulness, int]:
-    """Measure several inputs as one, each with a word of its output and a foil.
+    """Measure several inputs together, each with a word of its output and a foil.
 
     Args:
         requests: The inputs.
         probe: What to measure. Its contrast is replaced.
         run: Function that runs the model.
-        word: The word. Its first occurrence as a whole word counts.
-        foil: Another word. "likeliest" chooses, whatever `word` is, the item of an output with the
-            closest alternative, and that alternative.
+        word: The word. Its first occurrence as a whole word is measured.
+        foil: The other word. With "likeliest", `word` is ignored. The word is then the item of an
+            output whose alternative is closest in probability, and the foil is this alternative.
 
     Returns:
         The figures, and the number of inputs that were measured.
 
     Raises:
-        InputError: See `faithfulness`. Also raised if no output has the word.
+        InputError: See `measure_faithfulness`. Also raised if no output has the word.
         BackendError: See `run`.
     """
     if foil != LIKELIEST and not word:
@@ -65,7 +65,7 @@ def measure_contrast(
 
 
 def find_contrast(output: Field, word: str, foil: str) -> Contrast | None:
-    """Return the first place of a word in an output, or None without one."""
+    """Return the first place of a word in an output, or None if the output does not have it."""
     for first, last in find_output_words(output):
         if join_items(output, first, last) == word:
             return Contrast(first, last, foil)
@@ -75,7 +75,7 @@ def find_contrast(output: Field, word: str, foil: str) -> Contrast | None:
 def _list_measurable_items(trace: Trace, probe: Probe) -> Sequence[int]:
     """Return the items of an output for which the map can be measured.
 
-    If a text attends to itself, these are the items that see more than they are to lose.
+    For a text that attends to itself, these are the items that see more items than they lose.
     """
     items = range(len(trace.output.probabilities))
     try:
@@ -96,10 +96,11 @@ def find_closest_contrast(trace: Trace, items: Sequence[int]) -> Contrast | None
         options = trace.output.alternatives[item]
         start, end = output.anchors[item].tolist()
         others = [one for one in options if one[0] != output.labels[item]]
-        # Symbols that stand for no text, such as the end symbol, cannot be read as an output.
+        # Symbols without text, such as the end symbol, cannot be part of a given output.
         texts = [one for one in others if start < end and not one[0].startswith("⟨")]
         for label, probability in texts[:1]:
-            # In a text that was read, the alternative may be more probable than the item.
+            # In a text that the model did not write, the alternative may be more probable than the
+            # item.
             ratio = probability / max(float(trace.output.probabilities[item]), 1e-12)
             near = min(ratio, 1 / max(ratio, 1e-12))
             if label.strip() and (found is None or near > found[0]):

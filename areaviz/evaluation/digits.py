@@ -1,4 +1,4 @@
-"""Evaluation of digit readers on held-out digits, for the figures of their cards."""
+"""Evaluation of digit classifiers on held-out digits, for the figures of their cards."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ SEED = 0
 
 
 def evaluate_digits(model: DigitReader, data: Path, split: str, options: Options) -> Measured:
-    """Measure a digit reader on "val" or "test".
+    """Measure a digit classifier on "val" or "test".
 
-    Its looks are compared with looks at random places, looks at another picture, and looks of the
+    Its glimpses are compared with glimpses at random places, glimpses at another picture, and
+    glimpses of the untrained network.
     untrained network.
     """
     digits, labels = read_digits(data, split)

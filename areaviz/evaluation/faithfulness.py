@@ -1,9 +1,9 @@
-"""Faithfulness of an attention map: does the output suffer if the attended items are removed?
+"""Faithfulness of an attention map: the effect on the output of removing attended items.
 
 Comprehensiveness and sufficiency (DeYoung et al. 2020, Eq. 1-2) are measured for one map of a
 model, on the model's own output. Attention is not by itself an explanation (Jain and Wallace 2019;
 Wiegreffe and Pinter 2019). These two numbers, compared with those of randomly chosen areas, say how
-far this map is one. Shapes: Q queries, T output items, K chosen.
+well this map explains the output. Shapes: Q queries, T output items, K chosen.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from areaviz.trace.request import Counted, Request
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
-    """The fall of the output's probability, as means over its items, -1 to 1.
+    """Mean falls of the probability of output items, -1 to 1.
 
-    With p_t the probability of output item t given those before it, and S_t the items or areas with
-    most attention from query t:
+    p_t is the probability of output item t given the items before it. S_t contains the items or
+    areas with most attention from query t:
 
         comprehensiveness = 1/T sum_t [p_t - p_t(every query without its S)]
         sufficiency = 1/T sum_t [p_t - p_t(every query with its S alone)]
 
-    If the map is faithful, the first is high and the second is low.
+    If the map is faithful, comprehensiveness is high and sufficiency is low.
 
-    All layers and heads of the site lose S, and every query loses its own S at once, so an earlier
-    output item cannot pass on what it has read. random_*: the values with a random S_t, one per
-    draw, with the same number of items, or areas of the same shapes. probability: 1/T sum_t p_t.
-    items: T.
+    All layers and heads of the site lose S. Every query loses its own S at once, so an earlier
+    output item cannot pass on what it has read. random_comprehensiveness and random_sufficiency
+    have one value per draw of a random S_t with as many items, or with areas of the same shapes.
+    probability is 1/T sum_t p_t. items is T.
 
     For a language model, t covers only the items that see more than they lose (`probe.py`).
 
-    With a contrast, p(word) - p(foil) replaces 1/T sum_t p_t. It counts as one item, and falls are
-    between -2 and 2.
+    With a contrast, p(word) - p(foil) replaces 1/T sum_t p_t. The contrast counts as one item, and
+    falls are between -2 and 2.
     """
 
     comprehensiveness: float
@@ -71,8 +71,8 @@ def measure_faithfulness(
 ) -> Faithfulness:
     """Measure one map on one input, over the given output or the model's own.
 
-    This takes 1 or 2 runs, and 2 more for the map and for each draw, all over the given output. A
-    contrast takes as many again over the output with the foil.
+    This takes 1 or 2 runs over the output, 2 more for the map, and 2 for each draw. A contrast
+    takes the same number of runs again over the output with the foil.
 
     Raises:
         TooFew: The map does not have more than k items or areas.
@@ -103,11 +103,11 @@ def measure_faithfulness(
 
 
 def measure_inputs(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
-    """Measure several inputs as one.
+    """Measure several inputs together.
 
     Returns:
-        The figures, and the number of inputs that were measured; some may have too few items or
-        areas.
+        The figures, and the number of inputs that were measured. Inputs with too few items or areas
+        are not measured.
 
     Raises:
         InputError: See `measure_faithfulness`. Also raised if no input has enough items or areas.
@@ -128,9 +128,9 @@ def measure_inputs(requests: Sequence[Request], probe: Probe, run: Run) -> tuple
 
 
 def pool_faithfulness(found: Sequence[Faithfulness]) -> Faithfulness:
-    """Return the figures of several inputs as one: means over all output items.
+    """Return the figures of several inputs together, as means over all output items.
 
-    Draw d of the result pools draw d of every input.
+    Draw d of the result combines draw d of every input.
     """
     counts = np.array([one.items for one in found], dtype=np.float64)
 
@@ -152,7 +152,7 @@ def pool_faithfulness(found: Sequence[Faithfulness]) -> Faithfulness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Text:
-    """A given output, the map that is measured on it, and which of its probabilities count."""
+    """A given output, the map that is measured on it, and the probabilities that are averaged."""
 
     request: Request
     probe: Probe
@@ -160,9 +160,9 @@ class _Text:
     attention: AttentionMap
     # Queries that lose something.
     queries: tuple[int, ...]
-    # Items whose joint probability counts; None for the mean of all items.
+    # Items whose joint probability is measured. None for the mean probability of all items.
     items: slice | None = None
-    # -1 for a foil.
+    # 1 for the word, -1 for a foil.
     sign: float = 1.0
 
     @classmethod
@@ -185,7 +185,7 @@ class _Text:
 
     @property
     def count(self) -> int:
-        """The number of items that count."""
+        """The number of output items that are measured."""
         return len(self.queries) if self.is_own else len(self.base.output.probabilities)
 
     def sets(self) -> list[IntArray]:
@@ -208,9 +208,9 @@ class _Text:
 
 
 def _make_texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
-    """Return the output, and the output with the foil if there is one.
+    """Return the output as a text, and the output with the foil if there is one.
 
-    Each has its own attention weights.
+    Each text has its own attention weights.
     """
     if request.target is None:
         request = replace(request, target=format_given_output(run(request)))

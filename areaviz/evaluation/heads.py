@@ -28,7 +28,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 EXAMPLES = 100
-"""Number of sentences of a split, its first ones, over which a table of forms is measured."""
+"""Number of sentences from the start of a split over which a table of forms is measured."""
 ON_CARDS = (
     "dependence",
     "dependence_share",
@@ -45,7 +45,9 @@ ON_CARDS = (
 )
 """The measures of `HeadCounts.figures` that a card lists."""
 BEFORE = ("multi_share", "long_exact_lift")
-"""Measures that a card also lists for every head of the untrained network, if areas can win."""
+"""Metrics that a card also lists for every head of the untrained network, if areas have several
+items.
+"""
 
 
 class Traced(Protocol):
@@ -59,7 +61,7 @@ class Traced(Protocol):
 
 
 def measure_heads(model: Traced, requests: Sequence[Request]) -> dict[str, HeadCounts]:
-    """Measure every head on the given examples, by site."""
+    """Measure every head on the given examples, and return the counts by site."""
     return count_heads(model.trace([request])[0] for request in requests)
 
 
@@ -74,13 +76,13 @@ def make_requests_of_pairs(card: Card, pairs: Sequence[Pair]) -> list[Request]:
 
 
 def measure_heads_for_card(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
-    """Return a card's entry about heads: by site, the measures `ON_CARDS` by layer and head.
+    """Return a card's entry about heads: by site, the metrics `ON_CARDS` by layer and head.
 
     dependence_untrained is the largest value of any head of the site in the untrained network. The
-    measures `BEFORE` also have their values in the untrained network, with the suffix _untrained.
+    metrics `BEFORE` also have their values in the untrained network, with the suffix _untrained.
     dependence_diagonal is the value of a head that moves along the items. Both are in bits.
     examples is the number of examples. Sites with a single query per example are left out, because
-    nothing can depend on a single query.
+    dependence on the query needs several queries.
     """
     trained = measure_heads(model, requests)
     untrained = measure_heads(model.make_untrained(), requests) if trained else {}
@@ -103,7 +105,7 @@ def measure_heads_for_card(model: Traced, requests: Sequence[Request]) -> dict[s
 
 
 def _measure_before_training(known: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the measures `BEFORE` of the untrained network, unless no area of several items won.
+    """Return the metrics `BEFORE` of the untrained network, unless no top area has several items.
 
     Their names end with _untrained.
     """

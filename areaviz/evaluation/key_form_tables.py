@@ -1,4 +1,4 @@
-"""The tables of trained forms: which networks each table compares, and its explanation.
+"""The tables of trained key variants: the networks that each table compares, and its explanation.
 
 A form is a way to make the keys of areas. The runs of a table are recipes of `configs/table`. Their
 figures are in `checkpoints/tables`, and `areaviz.evaluation.key_forms` reads them.
@@ -36,7 +36,7 @@ class FormTable:
 
     # The file that `areaviz heads --into` fills.
     path: Path
-    # Start of the names of the table's runs.
+    # Prefix of the names of the table's runs.
     pair: str
     # Forms, as keys of `TITLES`. A form without a run is an empty row.
     forms: tuple[str, ...]
@@ -44,13 +44,13 @@ class FormTable:
     about: str
     # Results of the paper for such a network. None without any.
     paper: Published | None = None
-    # Whether a span can be a word, which is not the case if items are pieces of words.
+    # Whether spans are compared with words. They are not if items are parts of words.
     words: bool = False
     # Sites of the networks, as keys of `SPANS`.
     sites: tuple[str, ...] = tuple(WANTED)
     # Seeds with which every form is trained.
     seeds: tuple[int, ...] = (1, 2, 3)
-    # Whether the outputs on validation are scored.
+    # Whether the outputs on validation are scored with BLEU.
     bleu: bool = False
     # A model of this release with the same kind of network and regular attention, whose card has
     # the baselines of the alignment error. "" for a table without this error.

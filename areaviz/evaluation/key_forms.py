@@ -35,8 +35,8 @@ class FormRow:
     untrained: Mapping[str, SpanHead] = field(default_factory=dict)
     # Loss minus the loss of regular attention with the same seed.
     differences: tuple[float, ...] = ()
-    # Smallest alignment error of any head or mean of heads on validation captions, in per cent, for
-    # each seed.
+    # Smallest alignment error of any head, or of any layer's mean head, on validation captions, for
+    # each seed, in per cent.
     errors: tuple[float, ...] = ()
     # BLEU of each seed on validation, if its outputs are scored.
     bleus: tuple[float, ...] = ()

@@ -34,7 +34,7 @@ Place = tuple[int, int | None]
 """Layer and head, counted from 0. None is the mean of the layer's heads."""
 TEST = "test_2016_flickr"
 PHRASES = 0.4
-"""Smallest share of queries with a span on top for a head whose spans count as phrases."""
+"""Smallest share of queries with a multi-item top area for a head whose spans are measured."""
 
 
 def link_figures(model: GenerationModel, data: Path, test: str = TEST) -> dict[str, float]:
@@ -77,10 +77,10 @@ def measure_word_spans(
 ) -> dict[str, float]:
     """Return how often top spans of two or more items contain the word that was linked by hand.
 
-    This measures one head between encoder and decoder. Candidates depend on their query more than
-    the untrained network and have a span on top for at least `PHRASES` of validation's queries. Of
-    these, the head whose spans are right most often on validation captions is chosen. Without
-    candidates it is the head with the most spans on top.
+    One cross-attention head is measured. Candidates depend on their query more than the untrained
+    network and have a multi-item top area for at least `PHRASES` of the validation queries. The
+    candidate whose spans are right most often on validation captions is chosen. Without candidates,
+    the head with the most multi-item top areas is chosen.
 
     span to pair are the figures of `LinkedCounts.figures` on test captions. best_pair is the figure
     "pair" of the head with the best "pair" on validation. layer and head are counted from 0.
@@ -115,7 +115,7 @@ def measure_word_spans(
 
 
 def choose_phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | None:
-    """Return the layer and head whose spans are measured, or None if no head has one on top."""
+    """Return the layer and head whose spans are measured, or None without such spans."""
     shares = np.array(heads["multi_share"], dtype=np.float64)
     depends = np.array(heads["dependence"]) > heads["dependence_untrained"]
     shares = np.where(depends & np.isfinite(span_LH), shares, 0)

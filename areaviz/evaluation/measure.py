@@ -1,4 +1,7 @@
-"""Measurement of a checkpoint: its task's function measures it on a split and fills the card."""
+"""Measurement of a checkpoint.
+
+The function of its task measures it and the figures go to the card.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class Options:
     beam: int = 4
     # Number of examples over which attention is measured, 0 for none.
     traces: int = 200
-    # Whether outputs are written and scored; without them, only attention is measured.
+    # Whether outputs are written and scored. Without them, only attention is measured.
     outputs: bool = True
 
     @property
@@ -40,17 +43,17 @@ class Options:
 class Measured:
     """The results of a task for a model on one split."""
 
-    # Values by measure, for the split's entry of `Card.figures`.
+    # Metric -> value, for the split's entry of `Card.figures`.
     figures: Mapping[str, Any]
-    # Values by measure, by entry of `Card.attention`.
+    # Entry of `Card.attention` -> metric -> value.
     attention: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     # The outputs of the model.
     outputs: Sequence[str] = ()
-    # Values chosen on validation, by entry of `Card.recipe`.
+    # Entry of `Card.recipe` -> value that validation chose.
     chosen: Mapping[str, Any] = field(default_factory=dict)
     # Figures of every head, for `Card.heads`.
     heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # What pages show first at each site, if validation chose it.
+    # How pages first show each site, if validation chose it.
     opening: Mapping[str, Opening] = field(default_factory=dict)
 
 
@@ -90,7 +93,7 @@ def evaluate_checkpoint(
 def choose_pointing_head(
     card: Card, split: str, measured: Mapping[Place, Mapping[str, float]]
 ) -> Place:
-    """Return the head that points best on "val"; for other splits, the head on the card.
+    """Return the head that points best on "val". For other splits, return the head on the card.
 
     Raises:
         InputError: "val" has not been measured yet.
@@ -106,7 +109,7 @@ def check_chosen(card: Card, split: str) -> None:
     """Check that the pointing head has been chosen on "val".
 
     Raises:
-        InputError: It has not, so it would have to be chosen on this split.
+        InputError: The head has not been chosen, and choosing it on this split would be unfair.
     """
     if split != "val" and card.pointing_head is None:
         raise InputError(

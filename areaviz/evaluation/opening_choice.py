@@ -1,14 +1,13 @@
-"""The choice, on validation, of the reading, layer and head that a page opens with.
+"""The choice, on validation, of the display, layer and head that a page shows first.
 
-Heaviest areas, which the softmax chose, come first wherever a head shows areas. Between encoder and
-decoder of a translator it is the head whose areas of several items hold the linked word most often,
-among those that show such areas often. At other sites one head must depend on its query more than
-the untrained network, and a span or rectangle must be its top area often enough
-(`has_enough_spans`). Elsewhere the heaviest area is a single item, and a page opens with what the
-items receive:
+Top areas, which the softmax chose, are shown if a head has multi-item top areas. In a translator's
+cross-attention, this is the head whose multi-item areas contain the linked word most often, among
+those that have such areas often. At other sites, one head must depend on its query more than the
+untrained network, and its top areas must have several items often enough (`has_enough_spans`).
+Elsewhere the top area is a single item, and a page shows the attention that items receive:
 
-- Between encoder and decoder of a translator: coverage's heaviest item or the densest area, in the
-  layer and head (or mean of a layer's heads) that agrees best with words linked by hand.
+- In a translator's cross-attention: the item with most coverage or the densest area, in the layer
+and head (or mean head of a layer) that agrees best with words linked by hand.
 - In a captioner: coverage, in the head that points best.
 - At other sites: coverage, in the head that depends most on its query.
 
@@ -36,16 +35,16 @@ from areaviz.trace.record import AttentionMap, Trace
 Place = tuple[int, int | None]
 """Layer and head, counted from 0. None is the mean of the layer's heads."""
 Rated = tuple[str, Place]
-"""A reading at a place."""
+"""A display (a key of `READINGS`) at a place."""
 Figures = Mapping[str, Any]
 Spans = npt.NDArray[np.int64]
 """Start and end item of one span per query: [Q, 2]."""
 AT_LEAST = 0.2
-"""Smallest share of queries with a multi-item area on top, at sites that `WANTED` does not name."""
+"""Smallest share of queries with a multi-item top area, at sites that `WANTED` does not name."""
 
 
 def choose_openings(heads: Mapping[str, Figures]) -> dict[str, Opening]:
-    """Return what pages open with at every measured site, as far as its heads determine it."""
+    """Return how pages first show every measured site, as far as its heads determine it."""
     found = {}
     for site, figures in heads.items():
         depends_LH = np.array(figures["dependence"])
@@ -58,13 +57,13 @@ def choose_openings(heads: Mapping[str, Figures]) -> dict[str, Opening]:
 
 
 def make_pointing_opening(figures: Figures, place: tuple[int, int]) -> Opening:
-    """Return what pages open with, given the layer and head (from 0) that points best."""
+    """Return how pages first show a picture, given the layer and head (from 0) that points best."""
     reading = "heaviest" if has_enough_spans(figures, "picture")[place] else "coverage"
     return Opening(reading, *place, pointing_head=place)
 
 
 def choose_linked_opening(model: GenerationModel, figures: Figures, linked: Dataset) -> Opening:
-    """Return what pages open with between a translator's encoder and decoder.
+    """Return how pages first show a translator's cross-attention.
 
     Args:
         model: The translator.
@@ -76,7 +75,8 @@ def choose_linked_opening(model: GenerationModel, figures: Figures, linked: Data
         place = choose_phrase_head(figures, spans_LH)
         assert place is not None
         shown, phrases = place
-        # Several heads of the layer show areas, each in its own colour, so a page opens with all.
+        # Several heads of the layer show areas, each in its own colour, so the page shows all
+        # heads.
         is_alone = int(has_enough_spans(figures, SITE)[shown].sum()) == 1
         return Opening("heaviest", shown, phrases if is_alone else None)
     agrees = measure_agreement(model, linked)
@@ -86,7 +86,7 @@ def choose_linked_opening(model: GenerationModel, figures: Figures, linked: Data
 
 
 def has_enough_spans(figures: Figures, site: str) -> npt.NDArray[np.bool_]:
-    """Return whether each head has multi-item areas on top often enough: [L, H].
+    """Return whether each head has multi-item top areas often enough: [L, H].
 
     Heads count only if they depend on their query more than the untrained network.
     """
@@ -97,9 +97,9 @@ def has_enough_spans(figures: Figures, site: str) -> npt.NDArray[np.bool_]:
 
 
 def measure_agreement(model: GenerationModel, linked: Dataset) -> dict[Rated, float]:
-    """Return how well each reading agrees with linked words at every place, 0 to 1.
+    """Return how well each display agrees with linked words at every place, 0 to 1.
 
-    The value is the mean of the F1 overlap over every item of a written word with a link: twice the
+    The value is the mean F1 overlap over every item of a written word with a link. F1 is twice the
     number of items that are both shown and in linked words, divided by the sum of both numbers.
     """
     sums: dict[Rated, float] = {}
@@ -131,7 +131,7 @@ def _find_linked_items(trace: Trace, example: Example) -> npt.NDArray[np.bool_]:
 
 
 def _find_shown_spans(attention: AttentionMap, layer: int, head: int | None) -> dict[str, Spans]:
-    """Return what each reading shows for every query. An item is a span of one."""
+    """Return the span that each display shows for every query. An item is a span of one item."""
     shares_QN = query.item_shares(attention, layer, head)
     item_Q = shares_QN.argmax(-1)
     found = {"coverage": np.stack([item_Q, item_Q + 1], 1)}

@@ -30,17 +30,17 @@ from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.request import Request
 
 FREE = "_free"
-"""Suffix of figures and choices without a grammar."""
+"""Suffix of figures and choices of the model without its grammar."""
 CHOSEN_ON = 200
 """Number of validation sentences that choose the head whose spans are reported."""
 Sentences = Sequence[Parsed]
 
 
 def evaluate_parsing(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a parser on a split: the trees it writes, and where its opening brackets look.
+    """Measure a parser on a split by its trees and the attention of its opening brackets.
 
     "val" chooses the length penalty. Attention is measured on the gold tree, given token by token.
-    Its head is chosen on validation.
+    The reported head is chosen on validation.
     """
     sentences = read_treebank(data, split)
     written = _write_trees(model, sentences, split, options) if options.outputs else Measured({})
@@ -84,7 +84,7 @@ def _choose_outputs(
     split: str,
     options: Options,
 ) -> tuple[Sequence[str], dict[str, Any]]:
-    """Return the outputs, and what was chosen.
+    """Return the outputs and the chosen values.
 
     On "val", this chooses the length penalty with the best F1.
     """
@@ -97,7 +97,7 @@ def _choose_outputs(
 
 
 def _without_grammar(model: GenerationModel) -> GenerationModel:
-    """Return the model without its grammar, with the length penalty that suits it."""
+    """Return the model without its grammar, with the length penalty chosen for this case."""
     recipe = {name: value for name, value in model.card.recipe.items() if name != GRAMMAR}
     if LENGTH_PENALTY + FREE in recipe:
         recipe[LENGTH_PENALTY] = recipe[LENGTH_PENALTY + FREE]
@@ -107,8 +107,8 @@ def _without_grammar(model: GenerationModel) -> GenerationModel:
 def score_trees_of_other_sentences(outputs: Sequence[str], sentences: Sentences) -> BracketScores:
     """Return the scores of trees that were written for another sentence of the same length.
 
-    This baseline shows what a parser gets that knows only the number of words and typical trees of
-    that length. A sentence that is the only one of its length keeps the flat tree.
+    This baseline shows the score of a parser that knows only the number of words and typical trees
+    of that length. A sentence that is the only one of its length gets a flat tree.
     """
     by_length: dict[int, list[int]] = {}
     for number, one in enumerate(sentences):
@@ -124,13 +124,12 @@ def score_trees_of_other_sentences(outputs: Sequence[str], sentences: Sentences)
 def measure_bracket_spans(
     model: GenerationModel, sentences: Sentences, data: Path
 ) -> dict[str, float]:
-    """Return how often an opening bracket attends to exactly its words, and baselines.
+    """Return how often an opening bracket attends to exactly its words, with baselines.
 
     "span" covers brackets around 2 or more items, up to the largest area, and is the share whose
     heaviest area is exactly their words. "span_random" uses random areas of these sizes.
     "span_other" uses the areas of the sentence's other brackets. "span_untrained" is the best head
-    of the untrained network. "dependence" is the bits of information that the item gives about the
-    query.
+    of the untrained network. "dependence" is the mutual information of query and item in bits.
     """
     known = read_treebank(data, "val")[:CHOSEN_ON]
     chosen, _ = _count_hits(model, known)

@@ -1,7 +1,7 @@
-"""Evaluation of translators that also read pictures, with the picture and without it.
+"""Evaluation of translators that also read pictures, with and without the picture.
 
-If gold boxes are known, it also measures whether attention points into them. Shapes: L layers, H
-heads, T target items, A areas.
+If gold boxes are known, the evaluation also measures whether attention points into them. Shapes: L
+layers, H heads, T target items, A areas.
 """
 
 from __future__ import annotations
@@ -146,9 +146,9 @@ def make_conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
 def _score_hidden_words(
     model: GenerationModel, scenes: Sequence[Scene], seen: Mapping[str, Seen], options: Options
 ) -> dict[str, float | int]:
-    """Return how often the word that only the picture shows is right, in each condition.
+    """Return the share of right words that only the picture shows, in each condition.
 
-    The figures also have the number of sentences of each kind.
+    The figures also have the number of tested sentences of each kind.
     """
     figures: dict[str, float | int] = {}
     for kind in KINDS:
@@ -168,16 +168,16 @@ class Looked:
 
     # Weights on the picture, [L, H, T, A].
     weights: FloatArray
-    # The picture's share of the sum of both memories, [T].
+    # The picture's share of the sum of both context vectors, [T].
     share: FloatArray
 
 
 def _measure_attention(
     model: GenerationModel, held: PicturePairs, split: str
 ) -> tuple[Opening | None, dict[str, float]]:
-    """Return the opening with the heads that point best, and the measures of attention.
+    """Return how pages first show the picture, and the metrics of attention.
 
-    Without boxes, the opening is None. "val" chooses the heads.
+    "val" chooses the heads that point best. Without boxes, the first result is None.
     """
     looked = list(iterate_passes(model, held))
     figures = {"picture_share": float(np.mean(np.concatenate([one.share for one in looked])))}

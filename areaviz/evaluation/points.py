@@ -30,10 +30,10 @@ AT_ONCE = 500
 
 
 def evaluate_points(model: PointingModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a pointer network on "val" or "test". Nothing is read from `data`.
+    """Measure a pointer network on "val" or "test". `data` is not used.
 
-    Its own answers are compared with the exact ones. Its attention is measured along the exact
-    answers.
+    Its own answers are compared with the exact ones. Its attention is measured while it is given
+    the exact answers.
     """
     kind = model.network.config.kind
     figures: dict[str, float] = {}
@@ -51,7 +51,7 @@ def evaluate_points(model: PointingModel, data: Path, split: str, options: Optio
 
 
 def own_answers(model: PointingModel, sets: PointSets, beam: int) -> list[list[int]]:
-    """Return the model's answers as point numbers of each set."""
+    """Return the model's answers as the point numbers of each set."""
     read = PointSets(*arrange_for_reading(sets))
     order_BN = order_around_mean(sets.points)
     answers: list[list[int]] = []
@@ -67,8 +67,8 @@ def compare_answers(kind: str, sets: PointSets, answers: list[list[int]]) -> dic
 
     Returns:
         right: Share of answers that are fully correct. ratio: Length of all tours divided by that
-        of the shortest; a tour that misses a point is infinitely long. area: Area of all hulls
-        divided by that of the exact ones.
+            of the shortest ones. A tour that misses a point is infinitely long. area: Area of all
+            hulls divided by that of the exact ones.
     """
     right, own, best = 0, 0.0, 0.0
     for points_N2, exact_N, answer in zip(sets.points, sets.answers, answers, strict=True):
@@ -88,10 +88,10 @@ def compare_answers(kind: str, sets: PointSets, answers: list[list[int]]) -> dic
 def measure_attention(model: PointingModel, known: PointSets, sets: PointSets) -> dict[str, float]:
     """Return how often the heaviest point is right, at steps where several points can follow.
 
-    "hit" is compared with a random point of those that can follow, with the place that is most
-    often right at this step over `known`, whatever the set, and with the untrained network. "change
-    with the set" is the distance of a step's weights from those of the same step in another set: 0
-    for equal weights, 1 for weights on no common point.
+    "hit" is compared with three baselines: a random point of those that can follow, the point
+    number that is most often right at this step over `known`, and the untrained network. "change
+    with the set" is the distance of a step's weights from those of the same step in another set. It
+    is 0 for equal weights and 1 for weights that share no point.
     """
     batch = make_point_batch(sets, model.device)
     free_BT, share_BT = _find_free_steps(model.network, batch)
@@ -114,14 +114,14 @@ def measure_attention(model: PointingModel, known: PointSets, sets: PointSets) -
 def _find_hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
     """Return whether the heaviest point is right [B, T], and all weights [B, T, N].
 
-    The answers are given.
+    The network reads the exact answers instead of its own.
     """
     log_BTN = network(batch.points_BN2, batch.answers_BT)
     return log_BTN.argmax(2) == batch.answers_BT, log_BTN.exp()
 
 
 def _find_free_steps(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
-    """Return the steps where several points can follow, and one over their number: [B, T] each."""
+    """Return the steps at which several points can follow, and 1 over their number: [B, T] each."""
     points = batch.points_BN2.shape[1]
     banned_BTN = make_invalid_choices_mask(batch.answers_BT.clamp_min(0), points, network.config)
     open_BT = (~banned_BTN).sum(2)
@@ -129,7 +129,7 @@ def _find_free_steps(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor
 
 
 def _find_commonest_places(batch: PointBatch) -> Tensor:
-    """Return the place that is most often right at every step: int64 [T]."""
+    """Return the point number that is most often right at every step: int64 [T]."""
     found = []
     for answers_B in batch.answers_BT.unbind(1):
         given_B = answers_B[answers_B >= 0]

@@ -1,7 +1,7 @@
-"""The choice of what a map's queries lose: their top items or areas, or random ones.
+"""The choice of the items or areas that a map's queries lose: the top ones or random ones.
 
-A query of a language model sees only the items before it. If these are no more than it is to lose,
-there is nothing to choose, and the query keeps all.
+A query of a language model sees only the items before it. If these are not more than it would lose,
+there is nothing to choose, and the query loses nothing.
 
 Shapes: Q queries, N items, A areas, W widths, K chosen.
 """
@@ -39,8 +39,9 @@ class Probe:
         layer: Layer of the map, counted from 0.
         head: Head of the map, counted from 0; None is the mean of the heads.
         k: Number of items or areas that each query loses or keeps.
-        unit: "item" ranks items by the attention they receive; losing an item means losing every
-            area that contains it. "area" ranks areas by weight; overlapping areas are kept.
+        unit: "item" ranks items by the attention they receive. Losing an item means losing every
+            area that contains it. "area" ranks areas by weight. Areas that overlap a lost area are
+            kept.
         draws: Number of random choices for comparison.
         seed: Seed of the random choices.
         contrast: A word of the output and a foil. The difference of their probabilities is measured
@@ -68,17 +69,17 @@ class Probe:
 
 
 class TooFew(InputError):
-    """Raised if an input does not have more items or areas than each query is to lose."""
+    """An input does not have more items or areas than each query would lose."""
 
 
 def get_probed_map(trace: Trace, probe: Probe) -> AttentionMap:
-    """Return the map of a trace that is measured.
+    """Return the map of a trace that the probe selects.
 
     Raises:
         TooFew: The map does not have more than k items or areas.
         InputError: The map does not exist or does not attend to an input.
     """
-    # The output written so far is not an input, except in a language model, which has nothing else.
+    # The output so far is an input only in a language model, which has no other input.
     inputs = []
     for site, attention in trace.maps.items():
         if attention.memory != "history" or is_one_text(trace):
@@ -106,7 +107,7 @@ def get_probed_map(trace: Trace, probe: Probe) -> AttentionMap:
 def find_losing_queries(
     trace: Trace, attention: AttentionMap, probe: Probe
 ) -> npt.NDArray[np.bool_]:
-    """Return whether each query sees more items or areas than it is to lose: bool [Q]."""
+    """Return whether each query sees more items or areas than it would lose: bool [Q]."""
     seen_Q = count_visible_items(attention, trace.fields[attention.memory])
     if attention.memory != "history":
         return np.ones(len(seen_Q), np.bool_)
@@ -118,9 +119,9 @@ def find_losing_queries(
 
 
 def find_top_choices(attention: AttentionMap, probe: Probe) -> IntArray:
-    """Return the top k of each query, heaviest first: int64 [Q, K].
+    """Return the top k items or areas of each query, heaviest first: int64 [Q, K].
 
-    Of equal values, the first comes first.
+    Ties are ordered by index.
     """
     if probe.unit == "item":
         values_QN = item_shares(attention, probe.layer, probe.head)
@@ -136,8 +137,8 @@ def draw_random_choices(
 ) -> list[IntArray]:
     """Draw random items, or areas of the same shapes, for some queries: one array [Q, K] per draw.
 
-    They are among those that the query sees; other queries have -1. Queries that a word and a foil
-    share get the same draws.
+    Only items or areas that the query sees are drawn. Other queries have -1. A word and its foil
+    get equal draws for the queries that they share.
     """
     pointed_QK, found = find_top_choices(attention, probe), []
     seen_Q = count_visible_items(attention, trace.fields[attention.memory]).tolist()
@@ -163,7 +164,8 @@ def _draw_areas_alike(
     drawn = []
     for shape in sorted(set(shapes)):
         first, rows, columns = grid.slab(*shape)
-        # If some items are not seen, the memory is a text, whose areas are in order of position.
+        # If some items are not seen, the memory is a text, whose areas of one shape are ordered by
+        # position.
         places = min(rows * columns, seen - shape[1] + 1) if seen < grid.items else rows * columns
         drawn.append(first + rng.choice(places, shapes.count(shape), replace=False))
     return np.concatenate(drawn)
@@ -172,9 +174,9 @@ def _draw_areas_alike(
 def make_loss_changes(
     attention: AttentionMap, probe: Probe, chosen_QK: IntArray, queries: Sequence[int], keep: bool
 ) -> tuple[Change, ...]:
-    """Return changes that take the chosen items or areas from some queries.
+    """Return changes by which some queries lose the chosen items or areas.
 
-    With `keep`, the queries keep only these and lose all others.
+    With `keep`, the queries lose all except the chosen ones.
     """
     changes = []
     for query in queries:

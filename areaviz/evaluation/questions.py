@@ -22,7 +22,7 @@ from areaviz.models.question_batches import QuestionLibrary, iterate_batches
 
 @dataclass(slots=True)
 class Readings:
-    """The results of a network by question number."""
+    """The results of a network, by the number of the question."""
 
     # Whether the answer is right.
     right: dict[int, bool] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def evaluate_questions(model: AnsweringModel, data: Path, split: str, _: Options
 def answer_questions(
     network: MemoryNetwork, questions: Sequence[Question], device: torch.device
 ) -> Readings:
-    """Answer questions, and return the results."""
+    """Answer questions and return whether each is right, with the weights of the facts."""
     library, found = QuestionLibrary.from_questions(questions, network.config), Readings()
     for chosen, batch in iterate_batches(library, device):
         run = network(batch.facts_BM2V, batch.age_BM, batch.question_B2V)
@@ -68,13 +68,13 @@ def measure_attention(
     questions: Sequence[Question],
     found: Readings,
 ) -> dict[str, float]:
-    """Return how often a hop's heaviest fact is one that the corpus names as gold.
+    """Return how often a hop's heaviest fact is a gold fact of the corpus.
 
     "hit, hop k" is that share. "hit" is the share of gold facts that are the heaviest of some hop.
-    "hit" is compared with distinct random facts, one per hop; with the heaviest facts by the mean
-    weight of each age over `known`, whatever the question; and with the untrained network. "change
-    with the question" is the distance of the weights from those under another question of the task
-    about the same facts: 0 for equal weights, 1 for weights on no common fact.
+    It is compared with three baselines: distinct random facts, one per hop, the facts with the
+    largest mean weight of their age over `known`, and the untrained network. "change with the
+    question" is the distance of the weights from those under another question about the same facts.
+    It is 0 for equal weights and 1 for weights that share no fact.
     """
     hops, device = model.network.config.hops, model.device
     gold = [_find_latest_gold_facts(one, model.network.config.most_facts) for one in questions]
@@ -121,7 +121,7 @@ def _compute_random_share(weights: dict[int, Tensor], gold: Sequence[set[int]]) 
 
 
 def _find_latest_gold_facts(question: Question, most: int) -> set[int]:
-    """Return the gold facts among those that are read."""
+    """Return the gold facts among the latest `most` facts, counted from the first of these."""
     dropped = max(0, len(question.facts) - most)
     return {fact - dropped for fact in question.gold if fact >= dropped}
 
@@ -138,12 +138,12 @@ def _average_weight_by_age(found: Readings, most: int) -> Tensor:
 
 
 def _expand_weights_by_age(ages_KM: Tensor, facts: int) -> Tensor:
-    """Return the weights of `facts` facts by their age alone, the oldest first."""
+    """Return the weights of `facts` facts if only their age counted, the oldest fact first."""
     return ages_KM[:, :facts].flip(1)
 
 
 def _measure_change(model: AnsweringModel, questions: Sequence[Question], found: Readings) -> float:
-    """Return the mean distance of weights from those under the next question on the same facts."""
+    """Return the mean distance of weights from those for the next question on the same facts."""
     swapped = []
     for one, other in zip(questions, (*questions[1:], questions[0]), strict=True):
         swapped.append(replace(one, text=other.text))

@@ -1,6 +1,6 @@
 """Evaluation of language models on held-out captions, for the figures of their cards.
 
-Shapes: B captions, T pieces, V vocabulary.
+Shapes: B captions, T subwords, V vocabulary.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 
 COUNTED = {"unigram": 1, "bigram": 2, "trigram": 3}
-"""The n-gram models to compare with, with their orders."""
+"""N-gram models to compare with, and the length of their n-grams."""
 BATCH_TOKENS = 2000
-"""Padded pieces per batch."""
+"""Number of subwords per batch, including padding."""
 SPANS = f"{SITE}, spans"
-"""Entry of `Card.attention` for the head that shows spans best."""
+"""Entry of `Card.attention` for the head whose top areas have several items most often."""
 
 
 def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a language model on a split: the probability of captions, and where it looks.
+    """Measure a language model on a split: the probability of captions, and its attention.
 
     "val" measures every head and chooses the one whose spans are reported on other splits.
 
@@ -63,13 +63,13 @@ def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Opti
 def measure_texts(
     model: LanguageModel, texts: Sequence[str], train: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the probability of texts, piece by piece including the end of each.
+    """Return the probability of texts, token by token, including the end of each text.
 
-    perplexity is e to the mean negative logarithm of a piece's probability. bits_a_character is the
-    cost of all pieces in bits per character of the texts, which does not depend on how they are
-    split. unigram, bigram and trigram are the perplexities of n-gram models of the training texts
-    (`NGrams`). untrained is the perplexity of the untrained network. of_bigram is the perplexity
-    divided by that of bigrams.
+    perplexity is e to the mean negative logarithm of a token's probability. bits_a_character is the
+    cost of all tokens in bits per character, which does not depend on how texts are split. unigram,
+    bigram and trigram are the perplexities of n-gram models of the training texts (`NGrams`).
+    untrained is the perplexity of the untrained network. of_bigram is the perplexity divided by
+    that of bigrams.
     """
     rows = [model.tokenizer.ids(text) for text in texts]
     known = [model.tokenizer.ids(text) for text in train]
@@ -103,7 +103,7 @@ def _compute_loss_nats(model: LanguageModel, rows: Sequence[list[int]]) -> float
 def _measure_on_test(
     model: LanguageModel, requests: Sequence[Request]
 ) -> dict[str, dict[str, float]]:
-    """Return the figures of all heads together, and of the head that "val" chose."""
+    """Return the figures of all heads together, and those of the head that "val" chose."""
     together = compare_spans(model, requests)
     known = model.card.heads[SITE]
     place = _find_span_place(known)
@@ -115,15 +115,15 @@ def _measure_on_test(
 
 
 def _get_span_figures(figures: Mapping[str, Any]) -> dict[str, float]:
-    """Return the validation figures of the head whose heaviest areas are spans most often."""
+    """Return the validation figures of the head whose top areas have several items most often."""
     place = _find_span_place(figures)
     return {"multi_share": 0.0} if place is None else get_figures_of_head(figures, place)
 
 
 def _find_span_place(figures: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the layer and head whose heaviest areas are spans most often on validation, or None.
+    """Return the layer and head whose top areas have several items most often, or None.
 
-    It depends more on its query than any head of the untrained network.
+    The head must depend on its query more than any head of the untrained network.
     """
     found = choose_span_head(figures, figures["dependence_untrained"], (AT_LEAST, 1.0), words=False)
     return None if found is None else (found.layer, found.head)

@@ -1,4 +1,4 @@
-"""Words of a scene's sentence that only its picture shows, and how often they are right."""
+"""Words of a scene's sentence that only the picture shows, and how often they are right."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from areaviz.data.scene_grammar import AMBIGUOUS, Sentence
 from areaviz.data.scenes import Scene
 
 KINDS = ("colour", "noun", "ambiguous")
-"""A hidden colour, a hidden noun with two German words, and a visible one with two."""
+"""The kinds of tested words: a hidden colour, a hidden noun with two German translations, and a
+visible noun with two translations.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def choose_tested_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
 
 
 def compute_share_of_right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
-    """Return the share of translations with the right word in its place, 0 to 1."""
+    """Return the share of translations with the right word at its place, 0 to 1."""
     right = 0
     for text, one in zip(translations, asked, strict=True):
         right += text.split()[one.place : one.place + 1] == [one.word]
@@ -48,7 +50,10 @@ def compute_share_of_right_words(translations: Sequence[str], asked: Sequence[As
 
 
 def _choose_tested_word(number: int, scene: Scene, kind: str) -> Asked | None:
-    """Return the word of a scene's first suitable object, or of the last if `number` is even."""
+    """Return the tested word of a suitable object.
+
+    It is the first suitable object of the scene, or the last one if `number` is even.
+    """
     things = []
     for index, spoken in enumerate(scene.spoken):
         if kind == "colour" or spoken.shape in AMBIGUOUS:

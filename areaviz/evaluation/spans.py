@@ -1,6 +1,6 @@
-"""Compare how the areas of a model and of its untrained network fit the words of a text.
+"""Comparison of how well the areas of a model and of its untrained network fit the words of a text.
 
-The untrained network reads what the trained one wrote, so both have the same queries.
+The untrained network reads the trained network's output, so both have the same queries.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _make_given_request(trace: Trace) -> Request:
 def measure_heads_at_places(
     model: Traced, requests: Sequence[Request], places: Mapping[str, Place | None]
 ) -> dict[str, dict[str, Any]]:
-    """Return the figures of one head at each site, some of them also before training.
+    """Return the figures of one head at each site, some of them also for the untrained network.
 
     A site without a head has only the figure multi_share, which is 0.
 

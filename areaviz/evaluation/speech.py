@@ -1,6 +1,6 @@
-"""Evaluation of listeners on strings of spoken digits, for the figures of their cards.
+"""Evaluation of speech recognisers on strings of spoken digits, for the figures of their cards.
 
-Shapes: T digits of a string, M items of its sound.
+Shapes: T digits of a string, M items of the string's sound.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from areaviz.trace.request import Request
 from areaviz.trace.sound import Sound
 
 STRINGS, LONG_STRINGS = 500, 200
-"""Number of strings: with as many digits as in training, and of longer ones."""
+"""Number of strings with as many digits as in training, and number of longer strings."""
 COUNTS, LONG_COUNTS = (6, 10), (12, 14)
 REPEATS, LONG_REPEATS = 0.3, 0.8
-"""Probability that a digit repeats the one before, in addition to chance repetitions."""
+"""Probability that a digit repeats the previous one, in addition to repetitions by chance."""
 AT_ONCE = 50
 
 FloatArray = npt.NDArray[np.float32]
 
 
 def evaluate_speech(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a listener on "val" or "test": what it writes freely, and where it looks.
+    """Measure a speech recogniser on "val" or "test" by its transcripts and its attention.
 
-    Attention is measured on the spoken digits, given one after the other.
+    Attention is measured while the model reads the spoken digits one after the other.
     """
     recordings = read_recordings(data, split)
     strings = draw_strings(recordings, 2, STRINGS, COUNTS, REPEATS)
@@ -68,7 +68,7 @@ def _write_transcripts(
     hit: float,
     options: Options,
 ) -> Measured:
-    """Transcribe strings and longer strings, and score them. `hit` is of the strings alone."""
+    """Transcribe and score strings and longer strings. `hit` is the hit share of the strings."""
     written, written_long = (
         transcribe_strings(model, strings, options),
         transcribe_strings(model, long, options),
@@ -87,7 +87,7 @@ def _write_transcripts(
 def draw_strings(
     recordings: Recordings, seed: int, strings: int, counts: tuple[int, int], repeats: float
 ) -> list[Utterance]:
-    """Draw strings of digits that are the same for every model."""
+    """Draw strings of digits from a seed, so that they are equal for every model."""
     rng = np.random.default_rng(seed)
     return [join_recordings(recordings, rng, counts, repeats) for _ in range(strings)]
 
@@ -110,7 +110,7 @@ def make_sound(utterance: Utterance) -> Sound:
 
 
 def trace_weights(model: GenerationModel, strings: Sequence[Utterance]) -> list[FloatArray]:
-    """Return the weights [T + 1, M] of each string's digits and of the end."""
+    """Return the weights [T + 1, M] of each string: of its digits and of its end."""
     found: list[FloatArray] = []
     for first in range(0, len(strings), AT_ONCE):
         part = strings[first : first + AT_ONCE]
@@ -124,7 +124,7 @@ def trace_weights(model: GenerationModel, strings: Sequence[Utterance]) -> list[
 def collect_pointed_words(
     weights: Sequence[FloatArray], strings: Sequence[Utterance]
 ) -> PointedWords:
-    """Return the items of every digit, and which of them overlap the digit."""
+    """Return the weights of every digit over the items, and which items overlap the digit."""
     found = []
     for weights_TM, one in zip(weights, strings, strict=True):
         items = weights_TM.shape[1]
@@ -147,12 +147,12 @@ def measure_attention(
     strings: Sequence[Utterance],
     known: Sequence[Utterance],
 ) -> dict[str, float]:
-    """Return how often attention hits the spoken digit, and baselines without attention.
+    """Return how often attention hits the spoken digit, with baselines that ignore the sound.
 
-    "hit_uniform" is a random item. "hit_diagonal" puts digits at equal distances. "hit_position" is
-    the average time of a digit with this number over `known`. "hit_untrained" is the untrained
-    network. "dependence" is the bits of information that the item gives about the query, and
-    "dependence_diagonal" the bits for digits at equal distances.
+    "hit_uniform" is a random item. "hit_diagonal" places the digits at equal distances.
+    "hit_position" is the mean time of a digit with this number over `known`. "hit_untrained" is the
+    untrained network. "dependence" is the mutual information of query and item in bits, and
+    "dependence_diagonal" that of digits at equal distances.
     """
     untrained = trace_weights(model.make_untrained(), strings)
     mean_T = mean_times(known)
@@ -175,7 +175,7 @@ def measure_attention(
 
 
 def mean_times(known: Sequence[Utterance]) -> list[float]:
-    """Return the average sample at the middle of the digit with each number."""
+    """Return the mean sample at which the middle of each digit is, by the digit's number."""
     longest = max(len(one.bounds) for one in known)
     found = []
     for number in range(longest):

@@ -50,9 +50,9 @@ def evaluate_translation(
 ) -> Measured:
     """Measure a translator on a split.
 
-    "val" chooses the length penalty and what pages open with, and measures every head. The task's
-    headline split measures the heads that were chosen there, because the card has room for the
-    attention of one test split.
+    "val" chooses the length penalty and how pages first show the model, and it measures every head.
+    The task's headline split measures the heads that "val" chose. Other splits measure no
+    attention, because the card has room for one test split.
 
     Raises:
         InputError: "val" has not been measured yet.
@@ -95,7 +95,7 @@ def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool
 def _write_translations(
     model: GenerationModel, pairs: Sequence[Pair], split: str, options: Options
 ) -> Measured:
-    """Translate and score; on "val", choose the length penalty with the best BLEU."""
+    """Translate and score. On "val", choose the length penalty with the best BLEU."""
     sources, references = zip(*pairs, strict=True)
     requests = [Request(model.card.name, text, options.method, options.beam) for text in sources]
     penalty = model.length_penalty
@@ -118,7 +118,7 @@ def _write_translations(
 def _measure_heads(
     model: GenerationModel, linked: Dataset, pairs: Sequence[Pair]
 ) -> dict[str, dict[str, Any]]:
-    """Return the figures of every head on validation, with error rates on the linked captions."""
+    """Return the figures of every head on validation, with error rates on linked captions."""
     heads = measure_heads_for_card(model, make_requests_of_pairs(model.card, pairs))
     rates = compute_error_rates(model, linked)
     config = model.network.config
@@ -133,7 +133,7 @@ def _measure_heads(
 def _choose_span_figures(
     card: Card, heads: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, float]]:
-    """Return the validation figures of the head that shows spans best, at each site of `WANTED`."""
+    """Return the validation figures of the head chosen for spans, at each site of `WANTED`."""
     found = {}
     for site in sorted(WANTED.keys() & heads.keys()):
         place = choose_span_place(card, heads, site)
@@ -146,7 +146,7 @@ def _choose_span_figures(
 def choose_span_place(
     card: Card, heads: Mapping[str, Mapping[str, Any]], site: str
 ) -> tuple[int, int] | None:
-    """Return the layer and head (from 0) that show spans best on validation, or None."""
+    """Return the layer and head (from 0) that are chosen for spans on validation, or None."""
     figures = heads[site]
     by_words = card.level == "character"
     found = choose_span_head(figures, figures["dependence_untrained"], WANTED[site], by_words)
@@ -184,10 +184,10 @@ def state_difference(
     baseline_hypotheses: Path,
     data: Path,
 ) -> str:
-    """Compare two checkpoints by approximate randomisation and note the result on both cards.
+    """Compare two checkpoints by approximate randomisation and write the result to both cards.
 
-    The first card also gets its gain by length of the sentences (`compute_gains_by_length`), as
-    figures of the split: "over BASELINE, all" and so on.
+    The first card also gets its gain by sentence length (`compute_gains_by_length`), as figures of
+    the split such as "over BASELINE, all".
 
     Args:
         folder: One checkpoint.

@@ -1,4 +1,4 @@
-"""Evaluation of watchers on held-out clips, for the figures of their cards.
+"""Evaluation of video captioners on held-out clips, for the figures of their cards.
 
 Shapes: T words of a sentence, N frames.
 """
@@ -25,20 +25,20 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
 
 CLIPS, EACH = 1000, 100
-"""Number of clips, and of drawn digits of each kind that appear in them."""
+"""Number of clips, and number of drawings of each digit that appear in them."""
 SEEDS = {"val": 13, "test": 14}
 """Seeds of the digits and clips. Training and its validation use other seeds."""
 KNOWN = 500
-"""Number of validation clips that determine when actions happen on average."""
+"""Number of validation clips from which the usual frames of actions are computed."""
 Given = Sequence[tuple[Trace, MovingDigit]]
-"""Clips with the model's traces of their right sentences."""
+"""Clips, each with the model's trace of the clip's right sentence."""
 
 
 def evaluate_video(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a watcher on "val" or "test": what it writes freely, and where it looks.
+    """Measure a video captioner on "val" or "test" by its sentences and its attention.
 
-    Attention is measured on the right sentence, given word by word. A watcher of people is measured
-    by `evaluate_films`.
+    Attention is measured while the model reads the right sentence word by word. `evaluate_films`
+    measures models for films of people.
     """
     if model.card.recipe.get("clips") == "people":
         return evaluate_films(model, data, split, options)
@@ -78,7 +78,7 @@ def _write_sentences(
 
 
 def collect_pointed_words(given: Given) -> PointedWords:
-    """Return all areas of every word of an action, and which have their middle in the action."""
+    """Return the weights of every action word, and which areas have their middle in the action."""
     found = []
     for trace, clip in given:
         attention = trace.maps[SITE]
@@ -111,15 +111,15 @@ def compute_word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) 
 
 
 def measure_attention(clips: Sequence[MovingDigit], given: Given, raw: Given) -> dict[str, float]:
-    """Return how often words of an action attend to its frames, and baselines without attention.
+    """Return how often words of an action attend to its frames, with baselines.
 
-    "peak": the middle of the heaviest area is between the first and the last frame of the action
-    (its frames have the same attention, so none of them is the peak). "first": the first of the
-    frames with most attention belongs to the action. "area": all frames of the heaviest area do.
-    "multi_share": words whose heaviest area has several frames. "peak_uniform": a random frame.
-    "peak_position": the frame in which first and second actions happen most often, over validation
-    clips. "peak_untrained": the untrained network. "dependence": bits of information that the frame
-    gives about the word; "dependence_diagonal": the bits for words at equal distances.
+    "peak": the middle of the top area is between the first and the last frame of the action (the
+    frames of an area have equal attention, so no single frame is the peak). "first": the first of
+    the frames with most attention belongs to the action. "area": all frames of the top area do.
+    "multi_share": the share of words whose top area has several frames. "peak_uniform": a random
+    frame. "peak_position": the frame in which first and second actions happen most often, over
+    validation clips. "peak_untrained": the untrained network. "dependence": the mutual information
+    of word and frame in bits. "dependence_diagonal": that of words at equal distances.
 
     Args:
         clips: The clips.
@@ -172,8 +172,9 @@ def _measure_words(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
     """Return the hits of every content word of an action, and the bits of the sentence.
 
     Returns:
-        For each word, whether its peak, its first frame and its area hit, and whether that area has
-        several frames. Then the bits of the sentence and of a diagonal, one number each.
+        Four arrays with one number per word: whether its peak, its first frame and its area hit,
+        and whether the area has several frames. Then the bits of the sentence and of a diagonal,
+        one number each.
     """
     attention = trace.maps[SITE]
     shares_TN = item_shares(attention, 0, None)
@@ -201,7 +202,7 @@ def _compute_action_share(clip: MovingDigit) -> float:
 
 
 def _compute_usual_frame_hits(clip: MovingDigit, usual: tuple[int, int]) -> float:
-    """Return how often the usual frame of an action is in the action, over the content words."""
+    """Return how often the usual frame of an action is in the action, over its content words."""
     found = []
     for window in clip.gold():
         if window is not None:

@@ -1,8 +1,8 @@
-"""Agreement of raters beyond chance: Krippendorff's alpha.
+"""Agreement of raters beyond chance, measured by Krippendorff's alpha.
 
-No light, well-maintained library among our dependencies provides it.
+It is implemented here because no light, well-maintained library provides it.
 
-Shapes: R raters, U units (rated things), V distinct values.
+Shapes: R raters, U rated units, V distinct values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def compute_krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
         level: One of `LEVELS`.
 
     Returns:
-        alpha, or NaN if it is undefined: no unit has two ratings, or all values are equal.
+        alpha, or NaN if no unit has two ratings or all values are equal.
     """
     counts_UV, values_V = _count_values(np.asarray(ratings_RU, np.float64))
     if not len(counts_UV) or len(values_V) < 2:

@@ -67,7 +67,7 @@ class Aligner:
         return cls(dict(zip(keys, table_K.tolist(), strict=True)), tension)
 
     def links(self, source: Words, target: Words) -> frozenset[tuple[int, int]]:
-        """Link every known target word to its best source word: (source, target) from 0."""
+        """Link every known target word to its best source word, as (source, target) from 0."""
         found = set()
         prior_TS = compute_diagonal_prior(len(source), len(target), self.tension)
         for j, word in enumerate(target):
@@ -91,7 +91,7 @@ def compute_diagonal_prior(sources: int, targets: int, tension: float) -> npt.ND
 
 
 def make_diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
-    """Link every target word to the source word at the same relative position, from 0."""
+    """Link target words to source words at equal relative positions, as (source, target) from 0."""
     found = set()
     if sources:
         for j in range(targets):

@@ -1,4 +1,4 @@
-"""Alignment error rate: how much the links of attention differ from manual links (Och & Ney 2003).
+"""Alignment error rate, which compares the links of attention with manual links (Och & Ney 2003).
 
 A link (i, j) joins word i of the source with word j of the target, both counted from 0. Shapes: S
 source words, T target words.
@@ -66,10 +66,10 @@ def count_links(made: Links, sure: Links, possible: Links) -> LinkCounts:
 def find_strongest_links(
     attention_TS: FloatArray, choosing: Direction = "target"
 ) -> frozenset[tuple[int, int]]:
-    """Link each word to the word with which it has the greatest attention: (source, target).
+    """Link each word to the word with which it has the greatest attention, as (source, target).
 
-    Words without attention get no link. Ties are resolved in favour of the first word. The
-    intersection of both choices gives fewer and more reliable links.
+    Words without attention get no link. Ties are resolved in favour of the first word. The links
+    that both directions choose are fewer and more reliable.
 
     Args:
         attention_TS: Attention of target words to source words.
@@ -90,9 +90,9 @@ def find_attention_links(
 ) -> frozenset[tuple[int, int]]:
     """Return the links between source and target words in a head's encoder-decoder attention.
 
-    Area weights become item shares, which become attention between words: summed over the items of
-    a source word and averaged over those of a target word. `find_strongest_links` selects the
-    links. Without a head, the mean of all heads is used.
+    Area weights become item shares. They are summed over the items of a source word and averaged
+    over those of a target word, which gives the attention between words. `find_strongest_links`
+    then selects the links. Without a head, the mean of all heads is used.
     """
     attention = trace.maps["encoder-decoder"]
     shares_QN = item_shares(attention, layer, head)

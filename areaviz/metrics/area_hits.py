@@ -1,4 +1,4 @@
-"""Localisation by whole areas: the top area of a word against its gold boxes.
+"""Localisation by whole areas, which compares the top area of a word with its gold boxes.
 
 `areaviz.metrics.pointing` evaluates the top cell. Here, an area is evaluated as a whole.
 
@@ -32,8 +32,8 @@ def compute_area_hits(
     - overlap_best_cell and overlap_best: mean overlap of the best cell and of the best area
       regardless of weights, which are the upper limits for cells and areas.
     - area_hit: share of the words whose top area has its centre in a box.
-    - area_hit_fixed: the share for areas of the same shapes at one fixed position, the best
-      position for each shape on these very words.
+    - area_hit_fixed: the area_hit of areas of the same shapes at one fixed position per shape,
+    which is the best one for the given words.
 
     Args:
         rows: For each word its weights [A], their grid and its gold boxes.

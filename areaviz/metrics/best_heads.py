@@ -23,10 +23,10 @@ from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.weights import coverage_shares
 
 GAIN = 0.005
-"""Smallest gain for which one more head is taken: half a point."""
+"""Smallest reduction of the error, 0..1, for which one more head is added."""
 SITE = "encoder-decoder"
 Score = Callable[[Sequence[Choice]], float]
-"""Returns the error of a set of heads, 0..1."""
+"""Function that returns the error of a set of heads, 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Chosen:
 def choose_heads(layers: int, heads: int, error_of: Score, steps: Sequence[int] = STEPS) -> Chosen:
     """Choose a set of heads greedily.
 
-    Each round adds the head and step that lower the error most. The choice ends with `MOST_HEADS`
-    heads, or if the error falls by less than `GAIN`. Among equal errors the first one wins.
+    Each round adds the head and step that reduce the error most. The choice ends at `MOST_HEADS`
+    heads, or if the error falls by less than `GAIN`. Of equal errors, the first one is chosen.
 
     Args:
         layers: Number of layers.
         heads: Number of heads of each layer.
         error_of: Returns the error of a set.
-        steps: The steps that a head may be read at.
+        steps: The allowed steps of a head, see `STEPS`.
     """
     every = [(lay, head, step) for step in steps for lay in range(layers) for head in range(heads)]
     alone = {one: error_of([one]) for one in every}
@@ -80,7 +80,7 @@ class LinkedMaps:
 
     @classmethod
     def of(cls, trace: Trace, sure: Links, possible: Links, site: str = SITE) -> LinkedMaps:
-        """Read the maps of a trace; links are (source word, target word), counted from 0."""
+        """Read the maps of a trace. Links are (source word, target word), counted from 0."""
         attention = trace.maps[site]
         rows = []
         for layer in range(attention.layers):

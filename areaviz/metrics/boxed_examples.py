@@ -1,4 +1,4 @@
-"""Examples whose queries have boxes in the memory, for the choice of the heads of any model.
+"""Examples with known boxes in the memory, which serve to choose the heads of any model.
 
 A query is right if the middle of its heaviest item is in one of its boxes. Shapes: L layers, H
 heads, Q queries, N items, W queries with boxes.
@@ -32,7 +32,7 @@ row, so their boxes go from top 0 to bottom 1.
 
 @dataclass(frozen=True, slots=True)
 class Boxed:
-    """The queries with boxes of one example."""
+    """The queries of one example that have boxes, with the weights of every head."""
 
     words: PointedWords
     grid: AreaGrid
@@ -93,7 +93,7 @@ class BoxedExamples(KnownExamples[Boxed]):
         return 1.0 - float(np.mean(right))
 
     def by_position(self, heads: Sequence[Choice]) -> float:
-        """Return the error of the places at which these heads point in the next example."""
+        """Return the error of the places where these heads point in the next example."""
         right = []
         for number, one in enumerate(self.examples):
             other = self.examples[(number + 1) % len(self.examples)]

@@ -1,4 +1,4 @@
-"""Translation quality by sentence length: thirds of a dataset, with bootstrap intervals.
+"""Translation quality by sentence length, for thirds of a dataset with bootstrap intervals.
 
 BLEU is computed by sacrebleu, cased and with 13a tokens. Its counts of n-grams are computed once
 per sentence, so a resample is a sum of counts.

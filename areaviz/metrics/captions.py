@@ -29,7 +29,9 @@ Vector = Mapping[tuple[str, ...], float]
 
 
 def split_caption(text: str) -> list[str]:
-    """Return the words of a text in lower case, without punctuation; "man's" is "man" and "'s".
+    """Return the words of a text in lower case, without punctuation.
+
+    "man's" becomes "man" and "'s".
 
     The result is close to the Penn Treebank tokenizer of COCO's script, which needs Java. Both keep
     words with hyphens whole. Unlike COCO's script, this function splits "don't" into "don" and "'t"
@@ -94,7 +96,7 @@ def compute_rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
     The score is (1 + beta^2) R P / (R + beta^2 P), with P = max l / |hypothesis| and R = max l /
     |reference| (Chen et al. 2015, Eq. 10-12). Here l is the length of the longest common
     subsequence of the caption and a reference. The maxima are taken separately, so P and R may come
-    from different references. The score against a single reference is never higher. The score is 0
+    from different references. Against a single reference the score is never higher. It is 0
     if no word is shared.
     """
     precision = recall = 0.0
@@ -109,7 +111,7 @@ def compute_rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
 
 
 def measure_common_subsequence(left: Words, right: Words) -> int:
-    """Return the length of the longest common subsequence of two sequences, gaps allowed.
+    """Return the length of the longest common subsequence of two sequences, which may have gaps.
 
     In a row of the usual table of lengths, neighbours differ by 0 or 1. A row is therefore stored
     as the bits of one integer, in which a bit is 0 where the length grows (Hyyrö 2004).

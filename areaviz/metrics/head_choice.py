@@ -1,8 +1,8 @@
 """Names for heads by their behaviour over a dataset, and the choice of the best head for spans.
 
-Both read the figures of a site as cards and tables store them: metric -> value by layer and head,
-see `areaviz.metrics.heads.HeadCounts.figures`, with None for an undefined value. Layers and heads
-are counted from 0.
+Both read the figures of a site as cards and tables store them: for each metric, the values by layer
+and head, with None for an undefined value (`areaviz.metrics.heads.HeadCounts.figures`). Layers and
+heads are counted from 0.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ WANTED: Mapping[str, tuple[float, float]] = {
     "encoder self": (0.6, 4.0),
     "encoder-decoder": (0.2, 2.0),
 }
-"""By site: the share of queries with a multi-item top area that one head should reach, and how much
-more often than by chance these spans should be exactly a word. The head must depend on its query
-more than any head of the untrained network.
+"""Wanted figures by site: the minimum share of queries with a multi-item top area in one head, and
+the minimum lift of these areas for being exactly a word. A lift is a rate divided by its chance.
+The head must depend on its query more than any head of the untrained network.
 """
 HALF = 0.5
-"""The share of queries, or of the mean map, that earns a name."""
+"""Share of queries, or of the mean map, from which a head gets a name."""
 EDGES = 2.0
-"""How much more often than by chance a top area must begin or end a word to earn a name."""
+"""Lift of top areas that begin or end a word from which a head gets a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpanHead:
-    """The head of a site that comes closest to the wanted figures."""
+    """The head of a site that comes closest to the wanted figures, see `WANTED`."""
 
     # Counted from 0.
     layer: int
     head: int
     # Share of queries whose top area has two or more items.
     multi_share: float
-    # How much more often than by chance these are exactly a word.
+    # Rate at which these areas are exactly a word, divided by its chance.
     exact_lift: float
 
 
 @dataclass(frozen=True, slots=True)
 class HeadName:
-    """A name that a head has earned."""
+    """A name for a head's behaviour."""
 
     name: str
-    # Text for users: the figure that earned the name.
+    # Text for users with the figure on which the name is based.
     earned_by: str
 
     def __str__(self) -> str:
@@ -57,14 +57,14 @@ def choose_span_head(
 ) -> SpanHead | None:
     """Return the head closest to the wanted figures, among those that depend on their query.
 
-    Closeness is the smaller of the two ratios reached, that of the share and that of the lift.
+    A ratio is the head's share or lift divided by the wanted one. Closeness is the smaller ratio.
 
     Args:
         figures: Figures of a site.
         floor: Minimum dependence of a head in bits, that of untrained heads.
         wanted: An entry of `WANTED`.
-        words: Whether the lift counts. If items are parts of words, spans are phrases and it does
-            not.
+        words: Whether the lift is used. It is not if items are parts of words, because spans are
+            then phrases.
 
     Returns:
         The head, or None if no such head ever has a span as its top area.
@@ -93,7 +93,7 @@ def find_largest(figures: Figures, measure: str) -> float:
 
 
 def name_head(figures: Figures, site: str, layer: int, head: int) -> Sequence[HeadName]:
-    """Return the names that a head has earned, most informative first.
+    """Return the names of a head, the most informative first.
 
     - sink: one item has more than half of the mean map.
     - previous item: the top item is the preceding one in at least half of the queries.
@@ -102,7 +102,7 @@ def name_head(figures: Figures, site: str, layer: int, head: int) -> Sequence[He
     - word edge: the top area begins or ends a word at least twice as often as by chance.
 
     Args:
-        figures: Figures of the site. Missing metrics earn nothing.
+        figures: Figures of the site. Missing metrics give no names.
         site: Name of the site. Only self-attention has a previous item.
         layer: Layer of the head.
         head: Number of the head in the layer.

@@ -1,4 +1,4 @@
-"""The behaviour of each attention head: how far it depends on its query, how often spans win.
+"""The behaviour of attention heads: dependence on the query, and how often spans win.
 
 Query dependence is the mutual information of the query and the attended item, see
 `areaviz.trace.query`. A diagonal has the maximum.
@@ -75,7 +75,7 @@ class HeadCounts(Counts):
 
 
 def count_heads(traces: Iterable[Trace]) -> dict[str, HeadCounts]:
-    """Return the counts of every site, summed over traces of one model, which are read once."""
+    """Return the counts of every site, summed over traces of one model. Traces are read once."""
     return add_by_site(
         (site, count_over_heads(attention, trace.fields[attention.memory]))
         for trace in traces
@@ -91,7 +91,7 @@ def count_over_heads(attention: AttentionMap, memory: Field) -> HeadCounts:
 
 def _count_layer(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
     """Return all sums of one layer, each [H], [H, O] or [H, N]."""
-    # In a history, item q is the item before query q.
+    # Item q of a history is the item before query q, so offsets are shifted.
     shift = -1 if attention.memory == "history" else 0
     rows, cells_HN = [], []
     for head in range(attention.heads):
@@ -125,7 +125,7 @@ def _sum_over_items(shares_QN: FloatArray, shift: int) -> dict[str, float | IntA
 
 
 def compute_diagonal_dependence(queries: int, items: int) -> float:
-    """Return I of a head whose queries move along the items step by step, in bits: the maximum."""
+    """Return I, in bits, of a head that follows the diagonal, which is the maximum."""
     if not queries:
         return 0.0
     item_Q = (2 * np.arange(queries) + 1) * items // (2 * queries)

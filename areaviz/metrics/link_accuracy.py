@@ -1,10 +1,10 @@
-"""Whether attention finds the source word that annotators linked with the word being written.
+"""Metrics of whether attention finds the source word that is linked to the word being written.
 
 A query is an item of a written word that has a link. A span is right if it contains a linked word
-or an item of one, and wholly right if it contains all items of a linked word. The top spans of a
-head are compared with three baselines: spans of the same sizes at random positions, the single
-items that win in the head, and the pair that a head without areas could show, the top item with the
-heavier of its two neighbours.
+or an item of one. It is wholly right if it contains all items of a linked word. The top spans of a
+head are compared with three baselines: spans of the same sizes at random positions, single items
+that are top areas of the head, and pairs. A pair is the top item with the heavier of its two
+neighbours, which a head without areas could show as well.
 
 Shapes: H heads, N items, A areas, W widths of areas, S any number of spans.
 """
@@ -25,7 +25,7 @@ Links = Set[tuple[int, int]]
 Run = tuple[int, int]
 BoolArray = npt.NDArray[np.bool_]
 BESIDE = ("span_random", "span_diagonal")
-"""Names of the baselines of spans."""
+"""Names of the baselines with spans of equal sizes."""
 ENDS = ("", "_whole")
 """Suffixes of names for right and for wholly right spans."""
 
@@ -85,7 +85,7 @@ def contains_aligned_word(
 ) -> BoolArray:
     """Return whether each span from `left` to `end` (exclusive) is right: bool [S].
 
-    A right span contains an item of a linked word. With `whole` it must contain all its items.
+    A right span contains an item of a linked word. With `whole` it must contain all items of one.
     """
     right_S = np.zeros(np.shape(left_S), dtype=bool)
     for start, end in linked:
@@ -104,7 +104,7 @@ def _sum_layer(
     Args:
         attention: The map.
         layer: Layer, from 0.
-        rows: Queries, each with the items of the words linked to it.
+        rows: For each query, its index and the items of each word linked to it.
     """
     _, left_A, _, width_A = attention.grid.table().T
     shares_HQN = np.stack([item_shares(attention, layer, h) for h in range(attention.heads)])
@@ -135,7 +135,7 @@ def _sum_layer(
 
 
 def find_diagonal_spans(width_H: IntArray, place: float, items: int) -> IntArray:
-    """Return the left edges of spans of these widths in the middle of a place, 0..1: int64 [H]."""
+    """Return the left edges of spans of these widths centred on a place, 0..1: int64 [H]."""
     left_H: IntArray = np.rint(place * items - width_H / 2).astype(np.int64)
     return np.clip(left_H, 0, items - width_H)
 

@@ -1,4 +1,4 @@
-"""Examples whose words are linked, for the choice of the heads of any model."""
+"""Examples with known word links, which serve to choose the heads of any model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class KnownExamples(Generic[E]):
-    """Examples for which the right places of attention are known."""
+    """Examples for which the right targets of attention are known."""
 
     examples: Sequence[E]
 
@@ -94,7 +94,7 @@ def _check_pairs(number: int, links: Any) -> None:
     """Check that links are a collection of pairs of numbers.
 
     Raises:
-        InputError: They are something else.
+        InputError: The links are not a collection, or one of them is not a pair of numbers.
     """
     if isinstance(links, str) or not isinstance(links, Collection):
         raise InputError(

@@ -24,7 +24,7 @@ USUAL_DISCOUNT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The counts of contexts of one length."""
+    """The counts of n-grams whose contexts have one length."""
 
     # Count of each context with the item that follows it.
     counts: Mapping[Items, int]

@@ -1,4 +1,4 @@
-"""N-grams that outputs share with their references, counted for a whole dataset at once.
+"""Counts of n-grams that outputs share with their references, for a whole dataset at once.
 
 sacrebleu takes about half a millisecond for BLEU and chrF of one sentence, because it counts
 n-grams in Python dictionaries. Here n-grams are integers, and NumPy counts those of all sentences
@@ -54,7 +54,7 @@ def count_overlap(
     both = [*outputs, *references]
     codes = _encode_words(both) if isinstance(both[0], list) else _encode_characters(both)
     sentences = np.repeat(np.arange(2 * count), [len(text) for text in both])
-    # The reference of a sentence has the sentence's number plus N.
+    # The number of a reference is its sentence's number plus N.
     lengths = np.bincount(sentences, minlength=2 * count)
     remaining = _count_remaining_items(lengths)
     grams, shared = codes, []
@@ -127,7 +127,7 @@ def _extend_ngrams(grams: Counts, codes: Counts, order: int, texts: int) -> Coun
     ends = codes[order - 1 :]
     items = int(codes.max(initial=0)) + 1
     if (int(grams.max(initial=0)) + 1) * items * texts > np.iinfo(np.int64).max:
-        # Renumber, so that no product overflows.
+        # New consecutive numbers keep the product below from overflowing.
         grams = np.unique(grams, return_inverse=True)[1].astype(np.int64)
     extended: Counts = grams[: len(ends)] * items + ends
     return extended

@@ -1,4 +1,7 @@
-"""The best alignment of any model: one half of the examples chooses it, the other reports it."""
+"""The best alignment of any model.
+
+One half of the examples chooses it, and the other reports it.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,14 @@ from areaviz.trace.limits import describe_value
 from areaviz.trace.record import AttentionMap, Trace
 
 FEWEST = 20
-"""Smallest number of examples on which heads are chosen and reported."""
+"""Smallest number of examples, including both halves."""
 Linked = tuple[Trace, WordLinks | Boxes]
 """A trace with its links, or with boxes by query."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnAlignment:
-    """A best alignment, with errors on examples that did not choose it, 0..1.
+    """A best alignment with its errors, 0..1, on examples that were not used to choose it.
 
     With links, the error is the alignment error rate. With boxes, it is the share of queries whose
     heaviest item is in no box.
@@ -33,9 +36,10 @@ class OwnAlignment:
     # Number of examples that report the errors, and the name of the error.
     reported_on: int
     measure: str
-    # The error of the set, the ends of its 95 % interval, and those of the baselines: the best
-    # single head of the choosing half, the diagonal or the middle of the memory, named in `place`,
-    # and the places of the same heads in another example.
+    # The error of the chosen heads, the ends of its 95 % interval, and the errors of three
+    # baselines: `single` is the best single head of the choosing half. `at_place` is the diagonal
+    # or the middle of the memory, as named in `place`. `position` uses the places of the chosen
+    # heads in another example.
     error: float
     low: float
     high: float
@@ -108,7 +112,7 @@ def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment
 
 
 def collect_errors(found: OwnAlignment) -> Mapping[str, float]:
-    """Return the errors on the reporting half, by what they belong to."""
+    """Return the errors on the reporting half, by the name of the alignment or baseline."""
     return {
         "best alignment": found.error,
         "best single head": found.single,
@@ -121,7 +125,7 @@ def _read_examples(examples: Sequence[Linked], site: str) -> LinkedExamples | Bo
     """Read examples that have either links or boxes.
 
     Raises:
-        InputError: There are too few, or one of them lacks the site or its links or boxes.
+        InputError: There are too few examples, or one of them lacks the site or its links or boxes.
     """
     if isinstance(examples, str) or not isinstance(examples, Sequence):
         raise InputError(

@@ -1,7 +1,7 @@
-"""Whether the mean map of a set of heads points at known places: boxes, moments or frames.
+"""Metrics of whether the mean map of several heads points at known boxes, moments or frames.
 
-A word is right if the heaviest candidate of its mean map is in its place. Candidates are the
-items, or all areas where a metric asks for the heaviest area.
+A word is right if the heaviest candidate of its mean map is in its place. Candidates are the items,
+or all areas if a metric is about the heaviest area.
 
 Shapes: L layers, H heads, Q queries, W words with a known place, N candidates, S steps.
 """
@@ -65,7 +65,7 @@ class PointedWords:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of layers, and of heads of each."""
+        """The number of layers and of heads per layer."""
         return self.rows.shape[1], self.rows.shape[2]
 
     def tops(self, heads: Sequence[Choice]) -> IntArray:
@@ -83,7 +83,7 @@ class PointedWords:
         return 1.0 - float(self.hits(heads).mean())
 
     def blind(self, heads: Sequence[Choice]) -> float:
-        """Return the share of right words if every word had the mean map of all words, 0..1."""
+        """Return the share of right words, 0..1, if every word gets the mean map of all words."""
         fixed = int(self._mean(heads).mean(0).argmax())
         return float(self.right[:, fixed].mean())
 

@@ -1,4 +1,4 @@
-"""Whether attention over a picture is on gold boxes: the pointing game and the mass in the box.
+"""Metrics of attention to gold boxes in a picture: the pointing game and the mass in the boxes.
 
 Shapes: A areas, N = H * W cells. Boxes are left, top, right, bottom as shares of the picture. A
 position on the right or bottom edge of a box is outside.
@@ -36,7 +36,7 @@ def is_pointing_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box
 
 
 def sum_share_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> float:
-    """Return the share of the attention inside the gold boxes, 0..1, with cells counted in part."""
+    """Return the share of the attention inside the gold boxes, 0..1. Cells may be partly inside."""
     return float(compute_cell_shares(weights_A, grid) @ compute_inside_shares(grid, boxes))
 
 
@@ -51,8 +51,8 @@ def compute_inside_shares(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     edges = np.array(boxes, dtype=np.float64).reshape(-1, 4).clip(0, 1)
     x, column_C = _find_cuts(edges[:, 0::2], grid.width)
     y, row_R = _find_cuts(edges[:, 1::2], grid.height)
-    # No edge of a cell or box crosses a piece between two cuts, so its centre decides for the whole
-    # piece.
+    # Neither a cell nor a box has an edge inside a piece between two cuts, so the centre of a piece
+    # decides for the whole piece.
     inside_RC = find_coordinates_in_boxes((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
     area_RC = np.diff(y)[:, None] * np.diff(x) * inside_RC
     area_HW = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1)
@@ -85,8 +85,8 @@ def compute_pointing_figures(
       the centre of the picture.)
     - pointing_middle: for all attention on the centre, where most photographs show their subject.
     - pointing_position and mass_position: for the mean of all words' cell shares, which shows where
-      the model looks and boxes are on average. Only figures above these show that a model finds
-      things.
+    the model attends and where boxes are on average. A model finds objects only if its figures
+    exceed these.
 
     Args:
         rows: For each word its weights [A], their grid and its gold boxes. They are read once, and

@@ -1,4 +1,4 @@
-"""Average precision: how well scores rank examples with a label above those without it."""
+"""Average precision, which measures how well scores rank examples with a label above others."""
 
 from __future__ import annotations
 

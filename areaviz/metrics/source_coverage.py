@@ -1,7 +1,7 @@
-"""How well attention covers a source: coverage deviation and absentmindedness.
+"""Coverage deviation and absentmindedness, which measure how well attention covers a source.
 
-Both find suspicious translations without a reference: omitted or repeated words, and attention that
-is spread everywhere (Rikters, Fishel and Bojar 2017).
+Both reveal suspicious translations without a reference, such as omitted or repeated words. They
+also reveal attention that is spread over the whole source (Rikters, Fishel and Bojar 2017).
 
 Shapes: T target words, S source words.
 """
@@ -35,8 +35,8 @@ def measure_coverage(shares_TS: FloatArray) -> SourceCoverage:
 
     a_ts is the share of target word t's attention on source word s. The coverage deviation is 1/S
     sum_s log(1 + |1 - sum_t a_ts|^6). The absentmindedness is the mean over t of -sum_s a_ts log
-    a_ts / log S. That of source words is computed in the same way from the shares of a source
-    word's attention, a_ts / sum_t a_ts, with log T.
+    a_ts / log S. For source words, it is computed from the normalised attention that they receive,
+    a_ts / sum_t a_ts, with log T.
 
     Args:
         shares_TS: Rows sum to 1, or to 0 for a word that attends to nothing.

@@ -1,4 +1,4 @@
-"""Whether the attended areas of a text match its words: purity, cover and exactness, and chance.
+"""Metrics of whether the attended areas of a text match its words, compared with chance.
 
 `areaviz.metrics.word_areas` defines the three metrics. With mean keys (Eq. 3), the logit of an area
 is the mean of its items' logits and never exceeds the highest of them. The top area of a query is
@@ -47,7 +47,8 @@ class SpanCounts(Counts):
           sentence.
         - MEASURE_position: expected value for areas of the same sizes at the same distances from
           another query of the sentence, as for a head that looks at positions and not at the text.
-        - MEASURE_lift and MEASURE_position_lift: MEASURE divided by either.
+        - MEASURE_lift and MEASURE_position_lift: MEASURE divided by MEASURE_random and by
+        MEASURE_position.
         - multi_...: the same figures for the top area of two or more items, over the queries that
           have one with a weight above 0.
         - weighted_MEASURE: share of the attention on areas with the property, with _random and
@@ -92,10 +93,10 @@ def count_spans(attention: AttentionMap, memory: Field) -> SpanCounts:
 
 
 def compute_weighted_purity(attention: AttentionMap, memory: Field) -> tuple[float, float]:
-    """Return the figures `compute_weighted_purity` and `weighted_purity_random` of one map, 0..1.
+    """Return the figures weighted_purity and weighted_purity_random of one map, 0..1.
 
-    Both are NaN if no query attends. An analysis needs only these figures, for every example, and
-    `count_spans` takes many times longer.
+    Both are NaN if no query attends to anything. An analysis needs only these figures, and needs
+    them for every example. `count_spans` would take many times longer.
     """
     areas, visible_Q = WordAreas.of(attention.grid, memory), count_visible_items(attention, memory)
     place = MEASURES.index("purity")
@@ -211,7 +212,7 @@ def _compute_figures(sums: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _name_count(name: str) -> str:
-    """Return the count that a sum is divided by."""
+    """Return the name of the count by which a sum is divided."""
     if name == "entropy_normalised":
         return "choices"
     return "multi_queries" if name.startswith("multi_") and name not in _COUNTS else "queries"

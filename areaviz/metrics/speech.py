@@ -1,4 +1,4 @@
-"""Metrics of speech recognition: error rate, and whether attention finds where a digit is said."""
+"""Metrics of speech recognition: the error rate, and whether attention finds a spoken digit."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ class Comparison:
     system: float
     # Half the width of the 95 % confidence interval of the system's own score.
     interval: float
-    # Probability of a difference at least as large, in either direction, if the systems do not
-    # differ.
+    # Probability of a difference at least as large in either direction, if the systems are equally
+    # good.
     p_value: float
     # Signature of sacrebleu, with seed and number of resamples.
     signature: str

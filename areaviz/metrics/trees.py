@@ -1,4 +1,4 @@
-"""Scores of the trees that a model writes, and of the attention of their opening brackets.
+"""Scores of written trees, and of the attention of their opening brackets.
 
 Shapes: H heads, O opening brackets.
 """

@@ -1,7 +1,7 @@
 """The words of a text: the attention they receive, and the areas that match them.
 
-Words are runs of items between spaces (`trace.query.find_words`). A space belongs to no word, nor
-does a symbol without text. An area is 0 or 1 for each of three metrics:
+Words are runs of items between spaces (`trace.query.find_words`). Spaces and symbols without text
+belong to no word. Each of three metrics gives an area the value 0 or 1:
 
 - purity: all its items belong to one word.
 - cover: it contains all items of at least one word.
@@ -70,7 +70,7 @@ def _is_word(field: Field, run: tuple[int, int]) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """Sums over queries. Those of several traces of one model are added with `+`.
+    """Sums over queries. The sums of several traces of one model are added with `+`.
 
     Adding sums of models with different layers or heads raises ValueError.
     """
@@ -135,11 +135,11 @@ class WordAreas:
         return expected
 
     def moved(self, left_HQ: IntArray, width_HQ: IntArray, visible_Q: IntArray) -> Array:
-        """Return mean hits of each area at the same distance from every query: [H, Q, M].
+        """Return mean hits of each area moved to the same distance from every query: [H, Q, M].
 
-        The distance is measured from the query's own position or, in another text, from the same
-        relative position. Queries from which the area would exceed their visible items are left
-        out. P is the number of distinct moves.
+        The distance is measured from the query's own position. If query and memory are different
+        texts, it is measured from the equal relative position in the memory. Queries from which the
+        area would exceed their visible items are left out. P is the number of distinct moves.
         """
         items, queries, widths = int(self.left_A.max()) + 1, len(visible_Q), len(self.first_W)
         place_Q = (2 * np.arange(queries) + 1) * items // (2 * queries)
