@@ -1,1 +1,4 @@
-"""Adapters: run external models once and record a trace. `areaviz.attend` is the entry point."""
+"""Adapters, which run external models once and record a trace.
+
+`areaviz.attend` is the entry point.
+"""

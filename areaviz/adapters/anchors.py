@@ -1,4 +1,4 @@
-"""Anchors of tokens: the characters of a text that each token stands for.
+"""Anchors of tokens, which are the characters of a text that each token stands for.
 
 Tokenizers normalise a text before they split it (NFKC, lower case, no accents) and spell tokens in
 their own ways (bytes, markers for spaces). If a tokenizer returns offsets, gaps in them are
@@ -48,9 +48,9 @@ class _Spelling:
 
     # Code points, or WILDCARD for an unknown token: int64 [S].
     codes_S: npt.NDArray[np.int64]
-    # The first and the last token that a character belongs to.
+    # The first and the last token to which a character belongs.
     owners: list[Span]
-    # Number of spaces that each token consists of; 0 for tokens with visible characters.
+    # Number of spaces in each token that consists only of spaces, 0 for other tokens.
     blanks: list[int]
 
 

@@ -1,4 +1,4 @@
-"""The entry point `attend`: runs any model on an input and returns a trace.
+"""The entry point `attend`, which runs any model on an input and returns a trace.
 
 To support another kind of models, add it to `ADAPTERS`.
 """
@@ -26,11 +26,11 @@ from areaviz.trace.record import Trace
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A kind of models."""
+    """The functions for one kind of models."""
 
-    # Returns whether a model is of this kind.
+    # Function that returns whether a model is of this kind.
     fits: Callable[[nn.Module], bool]
-    # Runs a model and returns its trace.
+    # Function that runs a model and returns its trace.
     attend: Callable[[Any, object, Options], Trace]
 
 
@@ -77,20 +77,20 @@ def attend(
         target: Output to force on an encoder-decoder, as a text or token ids. With None, the model
             writes its own output, greedily or with the beams of its configuration.
         steps: Largest number of tokens that the model writes, 1 to 1,024.
-        tokenizer: Tokenizer of `transformers` if `inputs` is a text; by default that of the folder.
+        tokenizer: Tokenizer of `transformers` if `inputs` is a text. By default that of the folder.
         labels: A text for each item of the input, if there is no tokenizer.
         area_size: Maximum number of items in an area, or of rows and columns in an area of a
             picture, 1 to 16. With 1 there are no areas.
-        name: Name of the model; by default its class or folder.
-        processor: Processor of `transformers`, which turns a picture into pixel values; by default
+        name: Name of the model. By default its class or folder.
+        processor: Processor of `transformers`, which turns a picture into pixel values. By default
             that of the folder. Without one, the picture is resized to the model's size.
-        probes: Functions that read the heads of layers, by layer name (with * for any part); see
+        probes: Functions that read the heads of layers, by layer name (with * for any part), see
             docs/your_models.md.
-        layers: Layers of each site to keep, counted from 0; None for all.
-        heads: Heads of each layer to keep, counted from 0; None for all.
-        sites: Names of the sites to keep, such as "encoder self"; None for all.
-        example: Example of a batch to read, counted from 0; None for the first. A list of texts
-            needs a choice.
+        layers: Layers of each site to keep, counted from 0. None keeps all.
+        heads: Heads of each layer to keep, counted from 0. None keeps all.
+        sites: Names of the sites to keep, such as "encoder self". None keeps all.
+        example: Example of a batch to read, counted from 0. None reads the first one. A list of
+            texts needs a choice.
         attribution: Whether the trace also shows what the output depends on, measured by methods
             other than attention: rollout over the layers ("... rollout") and gradient times input
             ("... gradient"). The second takes one backward pass per output.
@@ -162,7 +162,7 @@ def check_weights(model: nn.Module) -> None:
     """Check that the weights of a model have values.
 
     Raises:
-        InputError: They are on the meta device, and no hook loads them when a layer runs.
+        InputError: The weights are on the meta device, and no hook loads them when a layer runs.
     """
     if any(hasattr(part, "_hf_hook") for part in model.modules()):
         return

@@ -1,4 +1,4 @@
-"""Recordings in any form as one sequence of samples: files, arrays, and rows of data sets.
+"""Recordings in any form as one sequence of samples: files, arrays, and rows of datasets.
 
 Shapes: N samples, C channels.
 """
@@ -32,7 +32,7 @@ class Samples:
     values_N: npt.NDArray[np.float32]
     # Samples per second.
     rate: int
-    # Details for the user about how it was read.
+    # Details for users on how the recording was read.
     details: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -70,14 +70,14 @@ def read_samples(given: object, rate: int) -> Samples:
             "The input must be a recording, as a file, samples or a spectrum. Give one of these."
         ) from error
     if values.dtype.kind in "iu":
-        # Integers are samples of a file. Models expect -1 to 1.
+        # Integers are samples in the form of a file. Models expect values from -1 to 1.
         numbers /= np.float32(np.iinfo(values.dtype).max)
     mean_N, channels = _mix_channels(numbers)
     return Samples(resample(mean_N, own_rate, rate), rate, _describe_channels(channels))
 
 
 def _mix_channels(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
-    """Return the mean of the channels, whichever axis they are on, and their number."""
+    """Return the mean of the channels, which may be on either axis, and the number of channels."""
     if values.ndim == 2 and min(values.shape) <= MAX_CHANNELS < max(values.shape):
         axis = int(np.argmin(values.shape))
         return values.mean(axis), values.shape[axis]

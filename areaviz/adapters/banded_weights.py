@@ -1,6 +1,7 @@
-"""Weights that a model returns only for the neighbours of each item, expanded to all items.
+"""Expansion of weights that a model returns only for the neighbours of each item.
 
-Shapes: B examples, H heads, N items, K columns, G items that attend to all, L items of a block.
+Shapes: B examples, H heads, N items, K columns, G items that attend to all items, L items of a
+block.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def _expand_windows(weights: Tensor, window: int, every: Tensor | None) -> Tenso
     Args:
         weights: Weights of the layer. The columns of items that all items attend to come first.
         window: Number of items in the window in addition to its middle.
-        every: Weights of the items that attend to all, [B, H, N, G].
+        every: Weights of the items that attend to all items, [B, H, N, G].
     """
     batch, heads, items, columns = weights.shape
     count = columns - (window + 1)

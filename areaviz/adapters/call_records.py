@@ -19,13 +19,13 @@ from areaviz.trace.limits import check_attended, has_room
 
 ENCODER, DECODER, CROSS = "encoder self", "decoder self", "encoder-decoder"
 Found = dict[str, list[Heads]]
-# Called after a layer has run, with the layer, its arguments, its keyword arguments and its output.
+# Function that is called after a layer with the layer, its arguments, keyword arguments and output.
 Probe = Callable[[nn.Module, tuple[Any, ...], Mapping[str, Any], Any], Heads]
-# Returns the site of a call, or "" to leave it out, from the layer's name, the layer, its heads,
-# and the site that the recording pass suggests (may be "").
+# Function that returns the site of a call, or "" to leave it out. Its arguments are the layer's
+# name, the layer, its heads, and the site that the recording pass suggests, which may be "".
 SiteOf = Callable[[str, nn.Module, Heads, str], str]
 _CROSS = re.compile(r"cross|encoder_attn|encdec|multihead_attn$", re.IGNORECASE)
-# Number of layers that a message names if some could not be shown.
+# Maximum number of layers that a message names if some cannot be shown.
 _NAMED = 6
 
 
@@ -39,7 +39,7 @@ class Call:
     query: Tensor | None = None
     key: Tensor | None = None
     scale: float = 1.0
-    # Added to the scores; -inf where an item is masked. Broadcasts to [B, H, Q, N].
+    # Bias of the scores, -inf where an item is masked. It broadcasts to [B, H, Q, N].
     bias: Tensor | None = None
 
     def of(self, example: int) -> Heads:
@@ -56,7 +56,7 @@ class Note(Protocol):
 
     @property
     def probes(self) -> Mapping[nn.Module, Probe]:
-        """Layers with a probe function of the user's own."""
+        """Layers for which the user gave a probe function."""
 
     def __call__(self, module: nn.Module, call: Call, site: str = "") -> None:
         """File a call, with its site if known."""
@@ -67,18 +67,18 @@ class Note(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The parts of a run to keep; None for all."""
+    """The parts of a run to keep. None keeps all."""
 
     layers: Sequence[int] | None = None
     heads: Sequence[int] | None = None
     sites: Sequence[str] | None = None
     # Index of the example in the batch.
     example: int = 0
-    # Allowed numbers of examples. The first call has one of these numbers, and all later calls must
-    # have that number, too.
+    # Allowed numbers of examples. The first call must have one of these numbers, and all later
+    # calls must have the same number as the first call.
     batches: Sequence[int] = (1,)
-    # Returns from a layer's name whether it reads each of several pictures separately. None if no
-    # layer does.
+    # Function that returns from a layer's name whether the layer reads each of several pictures
+    # separately. None if no layer does.
     is_apart: Callable[[str], bool] | None = None
 
 
@@ -92,25 +92,26 @@ class Recorder:
         self.probes = probes
         self._names = {module: name for name, module in model.named_modules()}
         self._site_of, self._wanted = site_of, wanted
-        # For the current pass: heads, number of layers of every site, and the passes that filed
-        # calls.
+        # Of the current pass: the heads by site, the number of layers of every site, and the passes
+        # that filed calls.
         self._seen: Found = {}
         self._counts: dict[str, int] = {}
         self._passed: dict[str, list[str]] = {}
         self._ways: list[str] = []
-        # Layers that attend within windows, and the number of layers of each site.
+        # The names of layers that attend within windows, and the number of layers of each site.
         self._windows: list[str] = []
         self._layers: dict[str, int] = {}
-        # The previous call. Some layers repeat it with equal queries and keys for other values.
+        # The previous call. Some layers repeat a call with equal queries and keys for other values.
         self._before: tuple[nn.Module, Tensor | None] | None = None
         # The layer names of each site, in the order of the calls.
         self._named: dict[str, list[str]] = {}
-        # Bytes in memory of the kept heads, and the mask of the previous layer.
+        # Size in bytes of the kept heads in memory, and the mask of the previous layer.
         self._held = 0
         self._bias: Tensor | None = None
-        # Number of examples in the batch; 0 before the first call.
+        # Number of examples in the batch, 0 before the first call.
         self._batch = 0
-        # Number of pictures that each layer has read in this pass, if it reads them one by one.
+        # Number of pictures that each layer has read in this pass, if layers read pictures one by
+        # one.
         self._pictures: dict[nn.Module, int] = {}
 
     def begin(self, way: str) -> Note:
@@ -125,7 +126,7 @@ class Recorder:
             return
         name, is_apart = self._names.get(module, ""), self._wanted.is_apart
         if is_apart is not None and is_apart(name):
-            # Weights that a module returns come without queries, and cover all pictures at once.
+            # Weights that a module returns have no queries, and cover all pictures at once.
             first = 0 if call.query is None else self._pictures.get(module, 0)
             self._pictures[module] = first + batch
             for picture in range(batch):
@@ -138,7 +139,7 @@ class Recorder:
         self.file(way, module, call.of(self._example(batch)), site)
 
     def file(self, way: str, module: nn.Module, heads: Heads, site: str, picture: int = 0) -> None:
-        """File the heads of a layer under its site, and its picture if there are several."""
+        """File the heads of a layer under its site, and under its picture if there are several."""
         site = self._site_of(self._names.get(module, ""), module, heads, site)
         wanted = self._wanted
         if not site or (wanted.sites is not None and site not in wanted.sites):
@@ -157,7 +158,7 @@ class Recorder:
         kept.append(self._within_budget(chosen.lean()))
 
     def _within_budget(self, heads: Heads) -> Heads:
-        """Return the heads, on disk if there is no more room in memory for this pass."""
+        """Return the heads, which are moved to disk if this pass has no more room in memory."""
         bias, before = heads.bias, self._bias
         if bias is not None and before is not None and torch.equal(bias, before):
             # The mask usually equals that of the previous layer.
@@ -170,13 +171,13 @@ class Recorder:
         return heads
 
     def drop(self) -> None:
-        """Drop the current pass."""
+        """Drop the calls of the current pass."""
         self._seen, self._counts, self._passed, self._ways = {}, {}, {}, []
         self._pictures = {}
         self._held, self._bias = sum(_count_bytes(layers) for layers in self.found.values()), None
 
     def keep(self) -> list[str]:
-        """Keep the sites that this pass saw first, and return the passes that showed them.
+        """Keep the sites that this pass saw first, and return the passes that recorded them.
 
         Raises:
             InputError: A requested layer does not exist at a site.
@@ -193,11 +194,11 @@ class Recorder:
         return ways
 
     def complete(self, needed: Sequence[str]) -> bool:
-        """Return whether all needed sites were seen, and at least one."""
+        """Return whether at least one site and all needed sites were seen."""
         return bool(self.found) and not self.missing(needed)
 
     def missing(self, needed: Sequence[str]) -> list[str]:
-        """Return the needed and wanted sites that were not seen; "A or B" needs one of them."""
+        """Return the needed and wanted sites that were not seen. "A or B" needs one of them."""
         wanted = self._wanted.sites
         lacking = []
         for sites in needed:
@@ -207,7 +208,7 @@ class Recorder:
         return lacking
 
     def details(self) -> dict[str, str]:
-        """Return details for the user: which parts of the model are not shown."""
+        """Return details for the user on the parts of the model that are not shown."""
         found, wanted = {}, self._wanted
         if self._windows:
             names = list(dict.fromkeys(self._windows))
@@ -249,7 +250,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Notebook:
-    """The interface of a recorder for one recording pass."""
+    """The part of a recorder that files the calls of one recording pass."""
 
     recorder: Recorder
     way: str
@@ -266,7 +267,7 @@ class _Notebook:
 
 
 def name_picture_site(site: str, picture: int) -> str:
-    """Return the site of a layer's heads for one of several pictures, counted from 0."""
+    """Return the site of a layer's heads for one of several pictures, which count from 0."""
     return f"{site} {picture + 1}" if picture else site
 
 
@@ -290,7 +291,7 @@ def select_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
 
 
 def select_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
-    """Return some queries over some items, with weights normalised to their remaining sum."""
+    """Return some queries over some items. Remaining weights are divided by their sum."""
     return heads.some_items(queries, memory)
 
 
@@ -299,7 +300,7 @@ def is_causal(heads: Heads, alone: bool = False) -> bool:
 
     Args:
         heads: Heads of one layer. With more items than queries, the queries are the last items.
-        alone: Result for a single query or item.
+        alone: Result for a single query or item, which cannot look back.
     """
     _, queries, items = heads.shape
     if min(queries, items) < 2:

@@ -1,4 +1,4 @@
-"""Chats as lists of messages, written as text by the chat template of their model."""
+"""Chats as lists of messages, which a model's chat template turns into text."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from areaviz.trace.errors import InputError, InputErrorWithAdvice
 
 
 def is_chat(given: object) -> bool:
-    """Return whether something is a list of messages, each with a role and a content."""
+    """Return whether `given` is a list of messages, each with a role and a content."""
     if not isinstance(given, list | tuple) or not given:
         return False
     return all(isinstance(one, Mapping) and "role" in one and "content" in one for one in given)
 
 
 def has_pictures(chat: Any) -> bool:
-    """Return whether a message has a picture as a part of its content."""
+    """Return whether the content of a message has a picture."""
     for message in chat:
         if isinstance(message["content"], list | tuple):
             for part in message["content"]:
@@ -28,7 +28,7 @@ def has_pictures(chat: Any) -> bool:
 
 
 def format_chat(chat: Any, tokenizer: Any) -> str:
-    """Return a chat as one text with role markers, by the tokenizer's chat template.
+    """Return a chat as one text with role markers, written by the tokenizer's chat template.
 
     Raises:
         InputError: There is no tokenizer or no template, or the template refuses the chat.
@@ -50,8 +50,8 @@ def make_chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
     """Return the processor's inputs for a chat with pictures.
 
     Raises:
-        InputError: There is no processor, a picture is given by its address, or the template
-            refuses the chat.
+        InputError: There is no processor, a picture is given by its URL, or the template refuses
+            the chat.
     """
     if processor is None or not hasattr(processor, "apply_chat_template"):
         raise InputError("A chat with pictures needs the model's processor. Give it (processor=).")
@@ -64,7 +64,8 @@ def make_chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
                 )
     options = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
     try:
-        # The template itself runs in its own process. The processor gets its text.
+        # The template runs in a separate process, because it is untrusted. The processor gets its
+        # text.
         template = escape_as_template(write_chat(processor, chat))
         found = processor.apply_chat_template(list(chat), chat_template=template, **options)
     except InputError:

@@ -11,12 +11,14 @@ import numpy.typing as npt
 WILDCARD = -1
 """A symbol that stands for any run of visible characters."""
 BLANK = ord(" ")
-# Costs of single edits. Tokenizers add and drop spaces, so those cost little, but a space is never
-# paired with a visible character.
+# Costs of single edits. Tokenizers add and drop spaces, so edits of spaces cost little. A space is
+# never paired with a visible character.
 _EDIT, _BLANK_EDIT, _UNEQUAL = 20, 2, 1000
-# Cost of each further character of a wildcard: low enough for it to reach the next symbol.
+# Cost of each further character of a wildcard. It is so low that a wildcard reaches the next
+# symbol.
 _WIDER = 5
-# Cost of pairing with a part of a character, such as the 1 of ½: low, but a whole 1 is preferred.
+# Cost of pairing with a part of a character, such as the 1 of ½. It is low, but a whole 1 is
+# cheaper.
 _PART = 1
 # Sequences are aligned in windows of this many symbols and characters, so long texts take little
 # memory. The first half of each window is kept, and the next window starts after it.
@@ -60,7 +62,7 @@ def _find_window_path(
     """Return the cost and the path of one window.
 
     Args:
-        symbols_S: Symbols. All of them are placed or left out.
+        symbols_S: Symbols. Each is paired with a character or left out.
         text_W: Characters of the window.
         is_part_W: Whether each is only a part of a character.
         whole: Whether characters after the last symbol count as edits.
@@ -90,7 +92,7 @@ def _edit_costs(codes: Codes) -> Costs:
 
 
 def _sum_costs(costs_W: Costs) -> Costs:
-    """Return the sums of the first 0 to W costs."""
+    """Return the sums of the first 0 to W costs: [W + 1]."""
     return np.concatenate([[0], costs_W.cumsum()])
 
 
@@ -115,8 +117,8 @@ def _compute_next_row(
     paired = np.full_like(left_out, np.iinfo(np.int64).max // 2)
     paired[1:] = before[:-1] + np.where(equal_W, _PART * is_part_W, unequal_W)
     is_paired = paired <= left_out
-    # The characters that are left out form a run that ends here. Its best start is the smallest
-    # cost minus price over all columns so far, the first if several are equal.
+    # The characters that are left out form a run that ends here. Its best start is the column with
+    # the smallest cost minus price so far, and the first one of equal columns.
     relative = np.where(is_paired, paired, left_out) - price
     least = np.minimum.accumulate(relative)
     is_new = np.ones(len(relative), np.bool_)

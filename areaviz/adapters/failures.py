@@ -1,4 +1,4 @@
-"""Failures in external code: any exception becomes one sentence with its reason."""
+"""Failures in external code, which become one sentence with its reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def describe_reason(error: BaseException) -> str:
 
 
 class Failed(InputError):
-    """Raised if a model's code fails on its input."""
+    """A model's code failed on its input."""
 
     def __init__(self, model: object, error: BaseException, advice: str = "") -> None:
         self.what = f"{type(model).__name__} fails on this input ({describe_reason(error)})"
@@ -26,12 +26,12 @@ class Failed(InputError):
 
 
 def run_or_refuse(model: object, run: Callable[[], _Result], advice: str = "") -> _Result:
-    """Run a model's code, and turn any exception into one sentence.
+    """Run a model's code, and raise any exception as an InputError with one sentence.
 
     Args:
-        model: Model whose class is named.
+        model: Model whose class the message names.
         run: Calls the model.
-        advice: What the user can do.
+        advice: What users can do, as a sentence.
 
     Raises:
         InputError: The model raised an exception of any kind.
@@ -41,5 +41,6 @@ def run_or_refuse(model: object, run: Callable[[], _Result], advice: str = "") -
     except (InputError, BackendError):
         raise
     except Exception as error:
-        # Libraries raise different exceptions, but each means that this input cannot be read.
+        # Libraries raise many kinds of exceptions. Each means that the model cannot read this
+        # input.
         raise Failed(model, error, advice) from error

@@ -1,6 +1,6 @@
-"""A `transformers` folder as a model of the app: its identity and card before it is loaded.
+"""A folder of `transformers` as a model of the app, with its identity and card before it is loaded.
 
-Only the number of weights is read, not the weights.
+Reading the card counts the weights without reading their values.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from areaviz.trace.errors import InputError
 
 FAMILY = "transformers"
 READING, CAPTION, UNKNOWN = "reading", "caption", "unknown"
-# Requests cannot set the largest area of these models, because their areas are derived.
+# Requests cannot set the maximum area of these models, because their areas are derived.
 _NEVER = ("areas",)
-# Changes that are possible if a layer looks up its attention function.
+# Changes that are possible if layers look up their attention function.
 _CHANGES = ("weigh", "gate", "hide")
 _LIMITS = (
     "An external model: its training and its quality are not known here. See its own"
@@ -67,13 +67,13 @@ def read_folder(place: str, taken: Collection[str] = ()) -> Folder:
 
 
 def _find_task(kind: Any, config: Any, called: str) -> str:
-    """Return the task of a class of models, as in `Card.task`."""
+    """Return the task of a model class, as in `Card.task`."""
     reads, pair = kind.main_input_name, getattr(config, "is_encoder_decoder", False)
     if sees_and_reads(config) and kind.can_generate():
         return CAPTION
     if reads == "input_ids" and not sees_and_reads(config):
         return "translation" if pair else READING
-    # A class is treated as a description of one word.
+    # A class is treated as a caption of one word.
     describes = kind.can_generate() or kind.__name__.endswith("ForImageClassification")
     if reads == "pixel_values" and describes:
         return CAPTION
@@ -91,7 +91,7 @@ def sees_and_reads(config: Any) -> bool:
 def _make_card(path: Path, name: str, called: str, task: str, kind: Any, config: Any) -> Card:
     weights = count_weights(path)
     lacks = list(_NEVER)
-    # Words and cells are items of the same layers there, without their own sites.
+    # In these models, words and cells are items of one stack of layers, without separate sites.
     if sees_and_reads(config) or not kind._can_set_attn_implementation():
         lacks += _CHANGES
     if not kind.can_generate():
@@ -145,7 +145,7 @@ def _keep_plain_entries(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_free_name(called: str, taken: Collection[str]) -> str:
-    """Return a name that is valid in a request and that no other model has."""
+    """Return a name that is valid in a request and differs from the names of all other models."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", called).strip("-._")[:90] or "model"
     number, found = 1, name
     while found in taken:

@@ -1,8 +1,8 @@
 """Limits for the folder of a model, checked before the library loads anything from it.
 
 A small file may claim a hundred thousand layers, or contain a tokenizer that doubles every text.
-The numbers in config.json are therefore compared with the weights, and an unusual tokenizer is
-tried in its own process, which can be stopped.
+The numbers in config.json are therefore compared with the weights. An unusual tokenizer is first
+tried in a separate process, which can be stopped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_ADDED_TOKENS = 20_000
 MAX_GROWTH = 100
 # Seconds that a tokenizer may take in its process: processor time and wall-clock time.
 TRIAL_SECONDS, TRIAL_WALL_SECONDS = 20, 120
-# Numbers that tied or missing weights may add to those in the files: 0.4 GB in float32.
+# Maximum count of numbers that tied or missing weights may add to the files: 0.4 GB in float32.
 _SPARE_NUMBERS = 100_000_000
 _LAYERS = frozenset(
     ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
@@ -37,11 +37,11 @@ _WIDTHS = frozenset(
     + ("encoder_ffn_dim", "decoder_ffn_dim", "n_inner", "num_attention_heads", "n_head")
     + ("n_heads", "num_heads", "encoder_attention_heads", "decoder_attention_heads")
 )
-# Sizes that form a table of weights together with the width.
+# Names of sizes that form a table of weights together with the width.
 _TABLES = frozenset(("vocab_size", "n_positions"))
-# Names of the width of a table's rows in different families.
+# Names of the width of a table's rows in different model families.
 _HIDDEN = ("hidden_size", "d_model", "n_embd", "dim", "embed_dim")
-# A smaller tokenizer whose texts do not grow needs no trial.
+# A tokenizer with a smaller file whose texts do not grow is not tried.
 _SMALL_BYTES = 1 << 18
 
 
@@ -64,10 +64,10 @@ def check_limits(folder: Path) -> None:
 def ignore_attention_choice(config: Any) -> None:
     """Make the library choose how attention is computed.
 
-    A configuration may name a package on the hub instead, which the library would download and run.
+    A configuration may name a package on the hub, which the library would download and run.
 
     Args:
-        config: Configuration of `transformers`. This also changes its parts.
+        config: Configuration of `transformers`. It is changed, including its parts.
     """
     for name in ("_attn_implementation_internal", "_experts_implementation_internal"):
         if getattr(config, name, None) is not None:
@@ -128,7 +128,7 @@ def _check_numbers(folder: Path, config: Any) -> None:
 
 
 def _iterate_parts(config: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield a configuration and all configurations in it."""
+    """Yield a configuration and all configurations that it contains."""
     waiting = [config]
     while waiting:
         part = waiting.pop()
@@ -164,7 +164,7 @@ def _check_tokenizer(folder: Path, path: Path) -> None:
 
 
 def _compute_growth(normalizer: Any) -> float:
-    """Return the factor by which a text can grow: the product over all replacements."""
+    """Return the maximum factor by which a text can grow, the product over all replacements."""
     growth, waiting = 1.0, [normalizer]
     while waiting:
         part = waiting.pop()
@@ -175,14 +175,14 @@ def _compute_growth(normalizer: Any) -> float:
         if part.get("type") == "Replace":
             pattern = part.get("pattern")
             known = pattern.get("String") if isinstance(pattern, dict) else None
-            # A regular expression may match a single character, or none.
+            # A regular expression may match a single character or an empty text.
             length = len(known) if isinstance(known, str) and known else 1
             growth *= max(1.0, len(str(part.get("content", ""))) / length)
     return growth
 
 
 def _try_tokenizer(folder: Path, path: Path) -> None:
-    """Load a tokenizer in its own process and apply it to a text."""
+    """Load a tokenizer in a separate process and apply it to a text."""
     command = [sys.executable, str(Path(tokenizer_trial.__file__)), str(path), str(TRIAL_SECONDS)]
     # The library warns if a process that has used it forks.
     quiet = os.environ | {"TOKENIZERS_PARALLELISM": "false"}

@@ -1,4 +1,4 @@
-"""The family `transformers`: a model from a folder, with the interface of our own models."""
+"""The family `transformers`: a model from a folder with the interface of our own models."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from areaviz.trace.errors import InputError, InputErrorWithAdvice, Way
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-# Largest number of tokens written for a text.
+# Maximum number of tokens written for a text.
 STEPS = 256
-# Largest number of tokens that a decoder adds to a text.
+# Maximum number of tokens that a decoder adds to a text.
 CONTINUED = 24
-# Advice for requests. They name no layers or heads, and areas are derived.
+# Advice for users of requests, which cannot select layers, heads or areas.
 _OF_A_TEXT: Mapping[Way, str] = {"input": "shorten the text", "target": "change the text"}
 _OF_A_PICTURE: Mapping[Way, str] = {"target": "choose another picture"}
 
@@ -92,7 +92,7 @@ class FolderModel:
         found = transformers_models.attend(self.loaded.model, given, options)
         details = {"device": self.loaded.model.device.type, **found.details}
         if "target" in self.card.can and request.target is None:
-            # A decoder is given its own text from the call before.
+            # A decoder reads its own text from the previous call as a given text.
             details.pop("decoding", None)
         if request.target is None and self._is_unfinished(found):
             written = f"it was stopped after {len(found.output.probabilities)} tokens."
@@ -107,10 +107,10 @@ class FolderModel:
         return writes and found.fields["target"].labels[-1] != self.loaded.tokenizer.eos_token
 
     def _read(self, text: str, options: Options) -> tuple[str, Options]:
-        """Return the input of a model with one stack: the text and its continuation.
+        """Return the input of a model with one stack, which is the text and its continuation.
 
-        The continuation is given or the model's own. For a decoder, the given output "" means that
-        it reads only the text.
+        The continuation is given or written by the model. For a decoder, the given output "" means
+        that it reads only the text.
         """
         if "target" not in self.card.can:
             return text, options
@@ -123,7 +123,7 @@ class FolderModel:
 
 @contextmanager
 def adapt_advice(card: Card) -> Iterator[None]:
-    """Adapt advice to what users can do in a request, on a page or the command line.
+    """Adapt advice to what users can do in a request, on a page or on the command line.
 
     Raises:
         InputError: Raised in place of an error whose advice is written for Python.
@@ -149,7 +149,7 @@ def check_given(card: Card, request: Request) -> None:
 
 
 def _show_seen_picture(request: Request, found: Trace) -> Request:
-    """Return the request, with the part of the picture that the model saw if it saw only a part."""
+    """Return the request, with the cut picture if the model saw only a part of the picture."""
     asked, seen = request.picture, found.request.picture
     if asked is None or seen is None or (asked.width, asked.height) == (seen.width, seen.height):
         return request

@@ -1,6 +1,6 @@
 """Inputs of vision-language models: a picture, a question and an answer.
 
-The answer is given or the model's own. The processor determines how question and picture are
+The answer is given or written by the model. The processor determines how question and picture are
 written.
 """
 
@@ -20,7 +20,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 
 QUESTION = "Describe the picture."
-# Largest number of tokens written about a picture, and of characters of a templated question.
+# Maximum number of tokens written about a picture, and of characters of a question in its template.
 STEPS, MAX_PROMPT = 48, 100_000
 
 
@@ -33,7 +33,7 @@ def make_vision_inputs(
         loaded: Model with its processor.
         picture: Picture to read.
         question: Question about it, "" for a description.
-        options: Options with a given answer as `target`, or None for the model's own.
+        options: Options with a given answer as `target`, or None to let the model write one.
 
     Raises:
         InputError: There is no processor, or it fails on these inputs.
@@ -85,12 +85,12 @@ def _make_prompt(processor: Any, question: str) -> str:
             )
         return prompt
     mark = getattr(processor, "image_token", "") or ""
-    # Without a placeholder, the text is the start of the answer, not a question.
+    # Without a placeholder for the picture, the text is the start of the answer, not a question.
     return f"{mark}{question or QUESTION}" if mark else question
 
 
 def _append_tokens(given: Mapping[str, Any], whole_1M: torch.Tensor) -> Mapping[str, Any]:
-    """Return the inputs with more tokens, and extend everything that is given per token."""
+    """Return the inputs with more tokens. All inputs with one value per token are extended."""
     before = given["input_ids"].shape
     more = whole_1M.shape[1] - before[1]
     found = {**given, "input_ids": whole_1M}

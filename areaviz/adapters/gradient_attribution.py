@@ -1,8 +1,8 @@
-"""Gradient times input of external models: an attribution method in addition to attention.
+"""Gradient times input of external models, an attribution method in addition to attention.
 
 It needs a field whose items are token embeddings or pixels, and a model that gives scores of
-classes or tokens. Otherwise `Attributed.why` states the reason. Shapes: B examples, of which there
-is one, T outputs, N items, V classes or tokens.
+classes or tokens. Otherwise `Attributed.why` states the reason. Shapes: B examples (always 1), T
+outputs, N items, V classes or tokens.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Attribution:
 
     # Float32 [T, N] for each field.
     rows: Mapping[str, FloatArray] = field(default_factory=dict)
-    # Reason why there is none; "" if it was not requested or is available.
+    # The reason why it is missing. "" if it was not requested or is available.
     why: str = ""
 
     def over(self, field: str, kept: Tensor, outputs: bool = False) -> Attribution:
@@ -51,7 +51,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A part of a model's input that is the items of a field."""
+    """A part of a model's input whose elements are the items of a field."""
 
     # Name of the input, such as "input_ids".
     name: str
@@ -72,10 +72,10 @@ def compute_attribution(
 
     Args:
         model: Model whose embeddings are searched.
-        run: Returns the scores [T, V] of an input, or None.
+        run: Function that returns the scores [T, V] for an input, or None.
         given: Inputs by name.
-        items: The inputs that are items.
-        chosen: Class or token at each place; None for the most probable.
+        items: The parts of the input that are items of fields.
+        chosen: Class or token at each place. None for the most probable one.
     """
     with torch.enable_grad():
         placed, leaves = dict(given), dict[str, Tensor]()

@@ -1,7 +1,7 @@
 """The attention maps that are derived from the layers of an external model.
 
-Maps that fit in memory are arrays. Other maps are read one layer at a time: from queries and keys
-whenever a layer or a head is used, or from weights in a temporary file.
+Maps that fit in memory are arrays. Other maps are read one layer at a time. They are computed from
+queries and keys whenever a layer or a head is used, or read from weights in a temporary file.
 
 Shapes: L layers, H heads, Q queries, N memory items, A areas.
 """
@@ -39,17 +39,17 @@ def make_site_maps(
     """Return the map of a site, and the two derived maps if areas have more than one item.
 
     The area distribution is left out if the weights do not follow from known queries and keys. If
-    weights in single precision do not fit in memory, their logarithms in half precision replace
-    them. If those do not fit, layers are read one at a time.
+    weights in single precision do not fit in memory, the map uses their logarithms in half
+    precision. If those do not fit either, layers are read one at a time.
 
     Args:
         site: Name of the site.
         query: Name of the field that attends.
         memory: Name of the field that is attended to.
-        shape: Rows and columns of the memory; (1, N) for a text.
+        shape: Rows and columns of the memory, (1, N) for a text.
         layers: Heads of each layer.
         area_size: Largest number of items in an area, or of rows and columns.
-        taken: Bytes that the maps of other sites and all layers take.
+        taken: Size in bytes of the maps of other sites and of all layers.
 
     Raises:
         InputError: Layers differ in their heads or items, a weight is not finite, or a layer is too
@@ -81,9 +81,9 @@ def make_site_maps(
 
 
 def _compute_explained_logs(layers: Sequence[Heads]) -> FloatArray | None:
-    """Return the logarithms [L, H, Q, N] of all layers' weights, or None if they are not explained.
+    """Return the logarithms [L, H, Q, N] of all layers' weights, or None.
 
-    They are explained if queries and keys give all weights.
+    The result is None if queries and keys do not determine all weights.
     """
     logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
     for place, layer in zip(logs_LHQN, layers, strict=True):
@@ -151,7 +151,8 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
             f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot'
             " be shown together. Give one part of the model."
         )
-    # If queries and keys replace the weights, an earlier check found the weights finite.
+    # If queries and keys replace the weights, an earlier check has shown that the weights are
+    # finite.
     if not all(layer.are_given or bool(layer.weights.isfinite().all()) for layer in layers):
         raise InputError(
             f'Attention weights of "{site}" are not finite. Check the model and its input.'
@@ -159,6 +160,6 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
 
 
 def _normalise_rows(weights_HQN: Tensor) -> FloatArray:
-    """Return rows normalised again, for models that computed them in half precision."""
+    """Return rows divided by their sum, because half precision rounds the rows of some models."""
     total = weights_HQN.sum(-1, keepdim=True)
     return torch.where(total > 0.5, weights_HQN / total, torch.zeros_like(weights_HQN)).numpy()

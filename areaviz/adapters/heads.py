@@ -17,8 +17,8 @@ from areaviz.trace.record import FloatArray
 
 Index = Tensor | slice
 _CLOSE = 1e-3
-# Largest deviation of a single-precision model's weights from those of its queries and keys, if
-# these replace the weights.
+# Maximum difference between the weights of a model in single precision and the weights that its
+# queries and keys give, if queries and keys replace the weights.
 _SAME = 2e-6
 
 
@@ -54,14 +54,14 @@ class Heads:
 
     @property
     def weights(self) -> Tensor:
-        """Attention weights [H, Q, N], computed on each access if queries and keys replace them."""
+        """Attention weights [H, Q, N]. They are computed on each access if they are not stored."""
         if self._weights is not None:
             return self._weights
         return torch.cat([compute_weights(scores) for _, scores in self._scores()])
 
     @property
     def are_given(self) -> bool:
-        """Whether queries and keys replace the weights, which are then finite shares."""
+        """Whether the weights are not stored, because queries and keys determine them."""
         return self._weights is None
 
     @property
@@ -76,7 +76,7 @@ class Heads:
     def some_heads(self, chosen: Sequence[int]) -> Heads:
         """Return some of the heads."""
         picked, bias = list(chosen), self.bias
-        # A bias that all heads share is kept as it is.
+        # A bias that all heads share is kept unchanged.
         if bias is not None and bias.dim() == 3 and len(bias) > 1:
             bias = bias[picked]
         parts = (self._weights, self.query, self.key)
@@ -84,7 +84,7 @@ class Heads:
         return Heads(weights, query, key, self.scale, bias, self.rounding)
 
     def some_items(self, queries: Index, memory: Index) -> Heads:
-        """Return some queries over some items, with weights normalised to their remaining sum."""
+        """Return some queries over some items. Remaining weights are divided by their sum."""
         weights, bias = self._weights, self.bias
         if weights is not None:
             weights = weights[:, queries][..., memory]
@@ -107,7 +107,7 @@ class Heads:
         return Heads(to_map_tensor(self.weights), query, key, self.scale, bias, rounding)
 
     def lean(self) -> Heads:
-        """Return the heads without weights if queries and keys give the weights exactly.
+        """Return the heads without stored weights if queries and keys determine them.
 
         For a long text, the weights take most of the memory.
         """
@@ -119,13 +119,13 @@ class Heads:
             if not bool(off <= _SAME):
                 return self
         assert self.query is not None and self.key is not None
-        # Copy them, because they may be parts of a larger tensor that also has the values.
+        # They are copied, because they may be views of a larger tensor that also has the values.
         query, key = copy_tensor(self.query), copy_tensor(self.key)
         return Heads(None, query, key, self.scale, self.bias, self.rounding)
 
     @property
     def nbytes(self) -> int:
-        """The bytes in memory of the heads, without the bias, which layers may share."""
+        """The bytes in memory of the heads without the bias, which several layers may share."""
         parts = () if self.is_on_disk else (self._weights, self.query, self.key)
         return sum(part.nbytes for part in parts if part is not None)
 
@@ -146,7 +146,7 @@ class Heads:
         return found
 
     def beside(self, others: Heads) -> Heads:
-        """Return the heads in the storage of their source: in memory or on disk."""
+        """Return the heads on disk if `others` is on disk, otherwise unchanged."""
         return self.on_disk() if others.is_on_disk else self
 
     def logs(self) -> FloatArray | None:
@@ -176,7 +176,7 @@ class Heads:
         return self.query.shape[-1] == self.key.shape[-1]
 
     def _scores(self) -> Iterator[tuple[int, Tensor]]:
-        """Yield the logits [1, Q, N] of each head one by one, as all together take much memory."""
+        """Yield the logits [1, Q, N] of one head at a time, which saves memory."""
         assert self.query is not None and self.key is not None
         bias = None if self.bias is None else self.bias.expand(self.shape)
         for head in range(self.shape[0]):
@@ -194,7 +194,7 @@ class Heads:
         off = (weights - self.weights[head]).abs()
         if off.max() < _CLOSE:
             return True
-        # A score is rounded three times: the product, its factor and the bias.
+        # A score is rounded three times: as a product, after the factor and after the bias.
         rounded = (3 * self.rounding * scores_QN.abs()).masked_fill(scores_QN.isinf(), 0)
         mean = (weights * rounded).sum(-1, keepdim=True)
         allowed = _CLOSE + weights * (rounded + mean + self.rounding)
@@ -234,9 +234,9 @@ def copy_tensor(tensor: Tensor) -> Tensor:
 
 
 def mask_to_bias(mask: Tensor) -> Tensor:
-    """Return a mask as a bias: -inf where it is False, or where it is far below every score.
+    """Return a mask as a bias, which is -inf for hidden items.
 
-    Frameworks write masks in both ways.
+    Frameworks write masks as booleans (False hides an item) or as large negative numbers.
     """
     if mask.dtype == torch.bool:
         return torch.zeros(mask.shape).masked_fill(~mask.cpu(), -torch.inf)

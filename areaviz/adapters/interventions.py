@@ -1,7 +1,7 @@
-"""Interventions in an external model: multiply weights of its layers, or switch heads off.
+"""Interventions in an external model, which change weights of its layers or switch heads off.
 
-If a layer looks up its attention function (`way_interface`), our function replaces it, so the
-weights can be changed before they mix the values. A first, unchanged run identifies the layers. The
+If a layer looks up its attention function (`way_interface`), our function replaces it. The weights
+can then be changed before they mix the values. A first, unchanged run identifies the layers. The
 second run has the changes and is recorded.
 
 Shapes: B examples, H heads, Q queries, N memory items, D width of a head.
@@ -33,8 +33,8 @@ from areaviz.trace.interventions import (
     name_kind,
 )
 
-# Largest deviation of a layer's output from its weights times its values, relative to the largest
-# output.
+# Maximum difference between a layer's output and the sum of its values by weight, relative to the
+# largest output.
 _CLOSE = 1e-2
 _SHARED = (
     'The layers of "{}" share their weights, so they can only be changed together. Choose all'
@@ -55,7 +55,7 @@ class InterventionHook:
     changes: Sequence[Weigh | Gate]
     # Rows and columns of the memory, for sites whose items are the cells of a picture.
     cells: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    # Sites at which something was changed.
+    # Sites at which a change had an effect.
     reached: set[str] = field(default_factory=set)
 
     def __call__(
@@ -64,7 +64,7 @@ class InterventionHook:
         """Return the output [B, Q, H, D] and the weights of a layer under the changes.
 
         Raises:
-            InputError: The layer does more with its weights than mixing its values.
+            InputError: The layer's output is not the sum of its values by weight.
         """
         site, layer = self.places.get(module, ("", 0))
         own = [one for one in self.changes if one.site == site and one.layer in (None, layer)]
@@ -101,7 +101,7 @@ def apply_changes(
         changes: Changes to apply.
         before: Run of the input without changes.
         seen: Layers of that run.
-        is_given: Whether the output is given, so that its items have places.
+        is_given: Whether the output is given, so that its items are known before the run.
 
     Raises:
         InputError: A change names something that does not exist, or layers that cannot be changed.
@@ -130,13 +130,13 @@ def apply_changes(
 
 
 def check_model_changes(changes: Sequence[Change], before: ModelRun, is_given: bool) -> None:
-    """Check that everything to be changed exists.
+    """Check that everything that the changes name exists.
 
     Raises:
-        InputError: A part does not exist. The message names the first one.
+        InputError: A part does not exist. The message names the first missing part.
     """
     fields = {one.name: len(one) for one in before.fields}
-    # A decoder's history is its input. An encoder-decoder's history is its output.
+    # The history of a decoder is its input. The history of an encoder-decoder is its output.
     written = {"target"} if set(fields) <= {"history", "target"} else {"target", "history"}
     lengths = {name: count for name, count in fields.items() if is_given or name not in written}
     for change in changes:
@@ -169,7 +169,10 @@ def _mix_values(weights_BHQN: Tensor, value: Tensor) -> Tensor:
 def _apply_factors(
     weights_BHQN: Tensor, weighs: Sequence[Weigh], cells: tuple[int, int] | None
 ) -> Tensor:
-    """Multiply weights by their factors and restore row sums. A row with nothing left gets 0."""
+    """Multiply weights by their factors and restore row sums.
+
+    A row without remaining weight gets 0.
+    """
     if not weighs:
         return weights_BHQN
     _, heads, queries, items = weights_BHQN.shape

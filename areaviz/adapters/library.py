@@ -1,4 +1,4 @@
-"""The `transformers` library, imported only when it is needed."""
+"""Import of the `transformers` library when it is needed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 def import_transformers() -> Any:
     """Return the module `transformers`.
 
-    If torchvision does not match the build of torch, it is installed but cannot be imported, and
-    the library would fail with it, even for texts. This function then hides torchvision, because
-    the library can read pictures without it.
+    A torchvision that does not match the build of torch is installed but cannot be imported. The
+    library would then fail, even for texts. This function hides such a torchvision, because the
+    library can read pictures without it.
     """
     if "transformers" not in sys.modules:
         try:

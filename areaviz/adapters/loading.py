@@ -1,4 +1,4 @@
-"""Loading of external models from a folder or a hub: safetensors only, without running their code.
+"""Loading of external models from a folder or a hub, without running their code.
 
 A pickle (`pytorch_model.bin`) can run any code when it is opened, and so can Python files next to a
 model. Neither is ever opened here.
@@ -21,7 +21,7 @@ from areaviz.adapters.weights import check_room, count_weights, weight_files
 from areaviz.trace.argument_checks import expand_path
 from areaviz.trace.errors import InputError
 
-# Files to download from the hub: no pickles, and no weights of other frameworks.
+# Files to download from the hub, without pickles and weights of other frameworks.
 _FETCHED = ["*.json", "*.safetensors", "*.model", "*.spm", "*.txt"]
 # File names of tokenizers.
 _TOKENIZER = re.compile(r"^(tokenizer|vocab|spiece|sentencepiece)|\.(model|spm)$")
@@ -30,7 +30,7 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model as it was stored."""
+    """A model as it was stored, with its tokenizer and processor."""
 
     model: Any
     # Its tokenizer and processor, or None.
@@ -46,11 +46,11 @@ def load_model(place: str | Path, must_read: bool = False) -> Loaded:
 
     Args:
         place: A folder, or a name on the hub.
-        must_read: Whether a model without a tokenizer is refused.
+        must_read: Whether to refuse a model without a tokenizer.
 
     Raises:
-        InputError: There is no such model, its weights are only a pickle or do not fit in memory,
-            it needs its own code, or its tokenizer is missing or belongs to another model.
+        InputError: There is no such model, its weights are a pickle or do not fit in memory, it
+            needs its own code, or its tokenizer is missing or belongs to another model.
     """
     folder = expand_path(place)
     local = folder.is_dir()
@@ -79,7 +79,7 @@ def load_model(place: str | Path, must_read: bool = False) -> Loaded:
     except InputError:
         raise
     except Exception as error:
-        # Untrusted files: any exception of the parsers means that they cannot be used.
+        # The files are untrusted. Any exception of the parsers means that they cannot be used.
         if not local and isinstance(error, OSError):
             raise InputError(
                 f"{place} is not a folder, and the hub did not return such a model"
@@ -99,10 +99,10 @@ def load_model(place: str | Path, must_read: bool = False) -> Loaded:
 
 
 def _load_adapter(folder: Path, must_read: bool) -> Loaded:
-    """Load the model that an adapter belongs to, with the adapter in it.
+    """Load the base model of an adapter, with the adapter in it.
 
     Raises:
-        InputError: That model cannot be read, or the adapter does not fit it.
+        InputError: The base model cannot be read, or the adapter does not fit it.
     """
     base = _find_base(folder)
     try:
@@ -122,14 +122,17 @@ def _load_adapter(folder: Path, must_read: bool) -> Loaded:
 
 
 def _find_base(folder: Path) -> str:
-    """Return the place of an adapter's base. A relative path also counts from the adapter."""
+    """Return the place of an adapter's base model.
+
+    A relative path may start at the adapter's folder.
+    """
     base = find_base(folder)
     beside = folder / base
     return str(beside) if not Path(base).is_dir() and beside.is_dir() else base
 
 
 def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) -> None:
-    """Check that a model that reads texts has its own tokenizer, before its weights are loaded.
+    """Check that a model that reads texts has its own tokenizer, before the weights are loaded.
 
     Raises:
         InputError: A required tokenizer is missing, or it has more tokens than the model.
@@ -141,7 +144,7 @@ def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) ->
                 " model with tokenizer.save_pretrained(FOLDER)."
             )
         return
-    # The tokenizer of a speech model may have characters that are never written.
+    # The tokenizer of a speech model may have characters that the model never writes.
     reads = getattr(_get_class(config), "main_input_name", "") == "input_ids"
     known = getattr(config, "vocab_size", None)
     if reads and isinstance(known, int) and len(tokenizer) > known:
@@ -162,7 +165,7 @@ def check_folder(folder: Path) -> None:
         InputError: It has no configuration or no safetensors, lacks some of them, or exceeds the
             limits of `check_limits`.
     """
-    # Only its whole path gives the current folder a name.
+    # The path "." has no name until it is resolved.
     folder = folder.absolute()
     if is_adapter(folder):
         refuse_adapter(folder)
@@ -222,7 +225,7 @@ def find_model_class(folder: Path) -> Any:
             import_transformers().AutoConfig.from_pretrained(str(folder), **options)
         )
     except Exception as error:
-        # Untrusted files: any exception of the parsers means that they cannot be used.
+        # The files are untrusted. Any exception of the parsers means that they cannot be used.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The config.json of {folder.name} cannot be read ({reason}). Choose the folder"
@@ -246,13 +249,13 @@ def _get_class(config: Any) -> Any:
 
 
 def _load_part(kind: str, source: str, options: dict[str, Any]) -> Any:
-    """Return a tokenizer or a processor, or None without one."""
+    """Return a tokenizer or a processor, or None if there is none."""
     try:
         return getattr(import_transformers(), kind).from_pretrained(source, **options)
     except Exception:  # Each kind of tokenizer fails in its own way if its files are missing.
         return None
     except BaseException as error:
-        # The library's Rust code raises it for some patterns. It is not an `Exception`.
+        # The library's Rust code raises this error for some patterns. It is not an `Exception`.
         if type(error).__name__ != "PanicException":
             raise
         return None

@@ -1,7 +1,7 @@
 """Tensors in temporary files, for parts of a run that do not fit in memory.
 
-The file has no name, so no other process can open it, and it is removed with the tensor, even after
-a kill. It is in Python's folder for temporary files (TMPDIR).
+The file has no name, so no other process can open it. It is removed with the tensor, even if the
+process is killed. It is in the folder that the variable TMPDIR names.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ def map_to_file(tensor: Tensor) -> Tensor:
     array = tensor.detach().contiguous().numpy()
     try:
         with tempfile.TemporaryFile(prefix="areaviz-") as file:
-            # Write through the file API: writing to a memory map on a full disk would kill the
-            # process.
+            # The values are written through the file API. Writing to a memory map on a full disk
+            # would kill the process.
             file.write(array.data.cast("B"))
             file.flush()
-            # Copy-on-write: changes stay in memory, because torch has no read-only tensors.
+            # The map is copy-on-write, because torch has no read-only tensors. Changes stay in
+            # memory.
             found = np.memmap(file, array.dtype, "c", shape=array.shape)
     except OSError as error:
         raise BackendError(

@@ -1,4 +1,4 @@
-"""Runs of external models: their options, their results, and the trace made of them.
+"""Runs of external models: their options, their results, and the conversion to a trace.
 
 Shapes: T target items, V vocabulary.
 """
@@ -39,7 +39,7 @@ from areaviz.trace.rollout import ROLLOUT, make_rollout_maps
 
 ALTERNATIVES = 5
 MOST_NAMED = 4
-"""Largest number of tokens without a place that a detail names."""
+"""Maximum number of tokens without a place that a detail names."""
 CLASS_TOKEN = "class token"
 # Detail that says that some layers mix items without weights.
 NOT_ALL_LAYERS = "not all layers"
@@ -50,7 +50,7 @@ NOT_DERIVED = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options for running and showing a model; see `areaviz.attend` for each."""
+    """Options for running and showing a model, see `areaviz.attend`."""
 
     target: object = None
     steps: int = 64
@@ -67,15 +67,14 @@ class Options:
     attribution: bool = False
     # Whether the user chose the example.
     is_chosen: bool = True
-    # Number of candidates that are followed at once while a text is written; None for the number in
-    # the model's configuration.
+    # Beam width while a text is written. None uses the number in the model's configuration.
     beams: int | None = None
-    # Called while a text is written, with the number of tokens so far and the largest possible
-    # number.
+    # Function that is called while a text is written, with the number of tokens so far and the
+    # maximum number.
     on_step: Callable[[int, int], None] | None = None
     # Changes to apply in the run.
     changes: Sequence[Change] = ()
-    # Called with the record of the run.
+    # Function that is called with the record of the run.
     on_seen: Callable[[RecordedRun], None] | None = None
 
     def __post_init__(self) -> None:
@@ -89,18 +88,18 @@ class Options:
         check_reader("processor", self.processor)
 
     def wanted(self, batches: Sequence[int] = (1,)) -> Wanted:
-        """Return which parts of a model's run are kept.
+        """Return the parts of a run to keep.
 
         Args:
             batches: Allowed numbers of examples in a batch.
         """
-        # Any other site, such as that of the class token, is cut from one of these three sites.
+        # Other sites, such as that of the class token, are parts of one of these three sites.
         is_known = self.sites is not None and set(self.sites) <= {ENCODER, DECODER, CROSS}
         sites = self.sites if is_known else None
         return Wanted(self.layers, self.heads, sites, self.example, batches)
 
     def of_batch(self, details: Mapping[str, str], batch: int) -> dict[str, str]:
-        """Return details with the number of the example that was read, if a batch has several."""
+        """Return details with the number of the read example, if the batch has several examples."""
         example = f"{self.example + 1} of a batch of {batch}"
         return {**details, "example": example} if batch > 1 else dict(details)
 
@@ -114,7 +113,7 @@ class ModelRun:
     # The input.
     text: str = ""
     picture: Picture | None = None
-    # None if the model has no output.
+    # The output, or None if the model has none.
     output: Output | None = None
     details: Mapping[str, str] = field(default_factory=dict)
     # Attribution of the output, if requested.
@@ -125,7 +124,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     """Return the trace of a run of a model.
 
     Raises:
-        InputError: It has no attention, layers of a site differ or are not finite, or its maps
+        InputError: The run has no attention, layers of a site differ or are not finite, or its maps
             would take too much memory.
     """
     run = _choose_sites(run, options)
@@ -142,7 +141,8 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     check_options(request)
     maps: dict[str, AttentionMap] = {}
     details = dict(run.details)
-    # Layers stay in memory while maps are made, and longer if maps are read from them later.
+    # Layers stay in memory while maps are made. They stay longer if maps are computed from them
+    # later.
     in_layers = sum(heads.nbytes for site in run.sites for heads in site.layers)
     fields = {item.name: item for item in run.fields}
     for given in run.sites:
@@ -173,7 +173,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
 
 
 def _describe_tokens_without_place(fields: Iterable[Field]) -> dict[str, str]:
-    """Return details that name the tokens without characters in the text, such as its end token."""
+    """Return details that name the tokens without characters in the text, such as the end token."""
     said = {}
     for item in fields:
         if not item.is_text or not item.raw:
@@ -191,7 +191,8 @@ def _describe_tokens_without_place(fields: Iterable[Field]) -> dict[str, str]:
 def _choose_sites(run: ModelRun, options: Options) -> ModelRun:
     """Return the run with only the requested sites.
 
-    A site includes the sites of its pictures: "encoder self" also selects "encoder self patches 2".
+    A site includes the sites for single pictures. "encoder self" also selects "encoder self patches
+    2".
 
     Raises:
         InputError: The run has none of them.
@@ -241,7 +242,7 @@ def inference_mode(model: nn.Module) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         if compiled:
-            # Compiled code cannot be recorded, so the model has to run eagerly.
+            # Compiled code cannot be recorded, so the model runs without compilation.
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         try:
             model.eval()
@@ -252,7 +253,7 @@ def inference_mode(model: nn.Module) -> Iterator[None]:
 
 
 def make_most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:
-    """Return the field "target" of the most probable class or token per place, and its output."""
+    """Return the most probable class or token per place as the field "target", and the output."""
     chosen = logits_TV.argmax(-1).tolist()
     return make_text_field("target", [label(index) for index in chosen]), make_output(
         logits_TV, chosen, label

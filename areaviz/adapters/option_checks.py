@@ -1,4 +1,4 @@
-"""Checks of those options of `areaviz.attend` that need no model."""
+"""Checks of those options of `areaviz.attend` that do not depend on the model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_range
 
-# Far above the number of examples in any real batch.
+# A limit far above the number of examples in any real batch.
 MAX_EXAMPLE = 10**6
 
 
@@ -16,7 +16,7 @@ def check_whole(name: str, value: Any, limits: tuple[int, int]) -> None:
     """Check that an option is a whole number between two limits.
 
     Raises:
-        InputError: It is not.
+        InputError: The option is not a whole number or is out of range.
     """
     check_range(name, value, limits)
     if not isinstance(value, Integral):
@@ -24,7 +24,7 @@ def check_whole(name: str, value: Any, limits: tuple[int, int]) -> None:
 
 
 def check_reader(name: str, reader: Any) -> None:
-    """Check that a tokenizer or processor can be used. None means that there is none.
+    """Check that a tokenizer or processor can be used. None is always accepted.
 
     Raises:
         InputError: It cannot be called and does not belong to the library `tokenizers`.

@@ -1,4 +1,4 @@
-"""Pictures for external models: pixel values, the picture to show, and its cells.
+"""Pictures for external models: the pixel values, the displayed picture, and its cells.
 
 Shapes: C colours, H, W pixels, T queries, V classes.
 """
@@ -26,18 +26,17 @@ from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
 
 MEAN = STD = (0.5, 0.5, 0.5)
-# Numbers of patches per side that multi-stage models merge into one.
+# Sides of the squares of patches that multi-stage models merge into one item, in patches.
 _MERGED = (2, 4, 8, 16, 32)
-# Processor options that cut or pad a picture, so that the model does not see exactly the whole
-# picture.
+# Processor options that cut or pad a picture. The model then sees more or less than the picture.
 _CUTS = ("do_center_crop", "do_pad", "do_thumbnail", "do_align_long_axis", "do_image_splitting")
-# Largest deviation of sums of weights from 1 that rounding explains.
+# Maximum deviation of sums of weights from 1 that counts as rounding.
 _ROUNDING = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
-    """A picture as input of a model."""
+    """A picture as the input of a model."""
 
     # Pixel values for the model, float [1, C, H, W].
     values: Tensor
@@ -51,8 +50,8 @@ class Pixels:
 class Patches:
     """The layout of a picture's items: `rows` x `columns` cells, and items that are not cells.
 
-    `before` of these come before the cells, such as the class token and registers, and `behind` of
-    them after the cells, such as the detections of YOLOS.
+    `before` of the other items come before the cells, such as the class token and registers.
+    `behind` of them come after the cells, such as the detections of YOLOS.
     """
 
     rows: int
@@ -92,11 +91,11 @@ def prepare_pixels(
 ) -> Pixels:
     """Return a picture, or pixel values, in the form that a model takes.
 
-    The picture to show is the given picture or, if a processor may have cut it, the processor's
+    The displayed picture is the given picture or, if a processor may have cut it, the processor's
     result.
 
     Args:
-        given: `Picture`, PIL, uint8 [H, W, 3], or float [C, H, W], which is used as it is.
+        given: `Picture`, PIL, uint8 [H, W, 3], or float [C, H, W], which is used unchanged.
         size: Height and width to which a picture is resized without a processor.
         processor: Processor of `transformers`, or None.
         mean: Mean of every colour, which is subtracted without a processor.
@@ -143,8 +142,8 @@ def patch_layout(
         values: Pixel values.
         patch: Side of a cell in pixels, or its height and width.
         items: Number of items that the model attends to.
-        behind: Number of items after the cells that are not cells.
-        registers: Largest number of items before the cells, in addition to a class token and one
+        behind: Number of items that come after the cells.
+        registers: Maximum number of items before the cells, not counting a class token and one
             more.
 
     Raises:
@@ -173,7 +172,7 @@ def patch_layout(
 
 
 def make_picture_fields(picture: Picture, cut: Patches) -> list[Field]:
-    """Return the field of the cells and, if there are other items, the field of those."""
+    """Return the field of the cells and, if there are other items, the field of the other items."""
     if not cut.extra:
         return [make_cell_field(picture, cut.shape)]
     extras = [f"⟨extra {number}⟩" for number in range(1, cut.before)]
@@ -202,12 +201,12 @@ def make_picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
 
 
 def warn_about_left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
-    """Return a warning with the share of attention on items without a place in the picture."""
+    """Return a warning with the share of attention to items without a place in the picture."""
     return warn_about_left_out_items(layers, cut.cells, cut.extra)
 
 
 def warn_about_left_out_items(layers: Sequence[Heads], cells: Tensor, extra: int) -> dict[str, str]:
-    """Return a warning with the share of attention on items without a place in the picture.
+    """Return a warning with the share of attention to items without a place in the picture.
 
     Args:
         layers: Heads of each layer over all items.
@@ -217,7 +216,7 @@ def warn_about_left_out_items(layers: Sequence[Heads], cells: Tensor, extra: int
     shares = []
     for heads in layers:
         weights = heads.weights
-        # Items before a picture attend to none of it.
+        # Items before the picture in a causal model cannot attend to it, so they are not counted.
         seen = weights.sum(-1) > 0
         if bool(seen.any()):
             shares.append(1 - float(weights[..., cells].sum(-1)[seen].mean()))
@@ -241,7 +240,9 @@ def make_picture_run(
     label: Callable[[int], str],
     details: Mapping[str, str],
 ) -> ModelRun:
-    """Return a run over one picture. "target" is the class that the model chose, if any.
+    """Return a run over one picture.
+
+    The field "target" is the most probable class, if there are classes.
 
     Args:
         seen: The picture.
@@ -270,7 +271,7 @@ def is_picture(given: object) -> bool:
 
 
 def run_processor(run: Callable[[], Any]) -> Any:
-    """Run a processor, and turn its exceptions into one sentence.
+    """Run a processor, and raise its exceptions as an InputError with one sentence.
 
     Raises:
         InputError: The processor fails.
@@ -307,7 +308,7 @@ def _load_image(given: object) -> Image.Image:
 
 
 def make_picture_from_values(values_CHW: Tensor) -> Picture:
-    """Return pixel values as a picture: the smallest value is black, the largest white."""
+    """Return pixel values as a picture, with the smallest value black and the largest white."""
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
     pixels_HWC = grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().contiguous().numpy()

@@ -1,4 +1,4 @@
-"""Reads attention from `nn.MultiheadAttention`, from its arguments and projections.
+"""Reading of attention from the arguments and projections of `nn.MultiheadAttention`.
 
 Shapes: B examples, H heads, Q queries, N memory items, W model width, D width of a head.
 """
@@ -32,8 +32,7 @@ def read_multihead_heads(
 ) -> Call:
     """Return the heads of an `nn.MultiheadAttention` call.
 
-    Its projections are computed again, so this works whether the layer was asked for weights or
-    not.
+    Its projections are computed again, so this works even if the layer did not return weights.
 
     Raises:
         InputError: The layer adds its own items to the memory (`bias_k`, `add_zero_attn`).
@@ -93,7 +92,7 @@ def _split(x_BNW: Tensor, heads: int) -> Tensor:
 def _make_bias(module: nn.MultiheadAttention, asked: Mapping[str, Any]) -> Tensor | None:
     """Return the masks as a bias [B, H, Q, N], with 1 for axes they share.
 
-    In this layer, True means hidden.
+    In this layer's masks, True means hidden.
     """
     mask, padding = asked.get("attn_mask"), asked.get("key_padding_mask")
     parts = []

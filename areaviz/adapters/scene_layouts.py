@@ -1,4 +1,4 @@
-"""Layouts: the places of a vision-language model's picture tokens, from its processor's output.
+"""Layouts, which find the places of a vision-language model's picture tokens in the picture.
 
 A layout is a function that takes a `Sight`. It returns the scene, or None if the layout does not
 fit. The number of picture tokens has to match the layout exactly, so a wrong layout is never used.
@@ -22,7 +22,7 @@ from areaviz.adapters.vision_input import VisionInput, compute_merged_shape
 
 
 def make_scene(sight: VisionInput) -> Scene | None:
-    """Return what a model sees, or None if the places of its picture tokens are unknown."""
+    """Return the scene that a model sees, or None if its picture tokens have no known places."""
     if not sight.tokens and not sight.frames:
         return _find_fitting_layout(sight, _OF_TOWERS)
     parts = []

@@ -16,7 +16,8 @@ from areaviz.notes.store_schema import LENGTHS, NOTES, check_numbers, check_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
-# The top categories of Multidimensional Quality Metrics (themqm.org). Users add their own tags.
+# The main categories of Multidimensional Quality Metrics (themqm.org). Users can add their own
+# tags.
 TAGS = (
     "Terminology",
     "Accuracy",
@@ -58,11 +59,15 @@ class Annotation:
     changed: str = ""
     # 0 before the note is saved, then the number of saved changes.
     version: int = 0
-    # The id of the stored note from which this imported note differs, else "".
+    # The id of the stored note from which this imported note differs, "" for other notes.
     differs: str = ""
 
     def checked(self) -> Annotation:
-        """Return this note as it can be saved; raise InputError if it cannot be saved."""
+        """Return this note in the form in which it is saved.
+
+        Raises:
+            InputError: The note cannot be saved.
+        """
         for name, title in TITLES.items():
             check_text(title, getattr(self, name), LENGTHS[name])
         check_numbers(self.example, self.version)
@@ -96,7 +101,7 @@ class Annotations(Records[Annotation]):
 
         Args:
             dataset: the digest of the dataset.
-            examples: indices of the examples to count; None for all.
+            examples: indices of the examples to count. None counts all.
         """
         count = sql.func.count().label("count")
         chosen = sql.select(NOTES.c.tag, count).where(NOTES.c.dataset == dataset)
@@ -111,8 +116,8 @@ class Annotations(Records[Annotation]):
 
         Args:
             dataset: the digest of the dataset.
-            reader: the id of the user who looks.
-            most: the largest number of tags to return.
+            reader: the id of the user for whom the tags are listed.
+            most: the maximum number of tags to return.
         """
         is_other = sql.func.min(sql.case((NOTES.c.reader == reader, 0), else_=1))
         chosen = sql.select(NOTES.c.tag).where(NOTES.c.dataset == dataset).group_by(NOTES.c.tag)
@@ -135,7 +140,7 @@ class Annotations(Records[Annotation]):
         return {tag: tuple(places) for tag, places in found.items()}
 
     def take_over(self, earlier: str, dataset: str, reader: str = OPERATOR) -> int:
-        """Copy the notes on an earlier version of a dataset to this version, as the user's import.
+        """Copy the notes on an earlier version of a dataset to this version, as an import.
 
         Returns:
             The number of notes added to this version.

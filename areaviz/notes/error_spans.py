@@ -1,7 +1,7 @@
-"""A rater's judgement of one output: its marked errors, and a score from 0 to 100.
+"""A rater's rating of one output, with marked errors and a score from 0 to 100.
 
-An error has a category and a severity, as in Multidimensional Quality Metrics (themqm.org). With
-severities and a score only, it is Error Span Annotation (Kocmi et al. 2024).
+An error has a category and a severity, as in Multidimensional Quality Metrics (themqm.org). Ratings
+with only severities and a score follow Error Span Annotation (Kocmi et al. 2024).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_SPANS = 200
 BEST = 100
 # The cost of an error by severity (themqm.org). The WMT tasks do not use "critical".
 WEIGHTS: Mapping[str, float] = {"neutral": 0, "minor": 1, "major": 5, "critical": 25}
-# Other costs (Freitag et al. 2021), by the beginning of the category and the severity.
+# Other costs (Freitag et al. 2021), by the start of the category's name and the severity.
 _EXCEPTIONS: Mapping[tuple[str, str], float] = {
     ("non-translation", "major"): 25,
     ("fluency/punctuation", "minor"): 0.1,
@@ -51,7 +51,7 @@ class ErrorSpan:
 
     # One of `SIDES`.
     side: str
-    # Character positions in the source or the output, the end excluded; 0 for other sides.
+    # Character positions in the source or the output, the end excluded. 0 for other sides.
     start: int = 0
     end: int = 0
     # Position in the picture as shares of its size: left, top, right, bottom.
@@ -84,25 +84,25 @@ class Judgement:
     spans: tuple[ErrorSpan, ...] = ()
     # From 0 to 100, None if the rater gave no score.
     score: float | None = None
-    # The rows of another tool's file from which it was imported (`areaviz/notes/marot.py`), else
-    # "".
+    # The lines of another tool's file from which it was imported (`areaviz/notes/marot.py`), "" if
+    # it was not imported.
     origin: str = ""
     id: str = ""
     # The time of the last change, ISO 8601 in UTC.
     changed: str = ""
     # 0 before it is saved, then the number of saved changes.
     version: int = 0
-    # The id of the stored judgement from which this imported judgement differs, else "".
+    # The id of the stored rating from which this imported rating differs, "" for other ratings.
     differs: str = ""
 
     @property
     def mqm(self) -> float:
-        """The total cost of its errors by the weights of MQM; 0 is best."""
+        """The total cost of its errors by the weights of MQM. 0 is best."""
         return sum(span.weight for span in self.spans)
 
     @property
     def counts(self) -> bool:
-        """Whether it counts in statistics: a program's marks and differing copies do not."""
+        """Whether statistics include it. They exclude ratings by programs and differing copies."""
         return bool(self.rater) and not self.differs and not is_automatic(self.rater)
 
     def in_words(self, span: ErrorSpan) -> str:
@@ -128,7 +128,11 @@ class Judgement:
         return self.dataset, self.example, self.model, self.rater, *said
 
     def checked(self) -> Judgement:
-        """Return this judgement as it can be saved; raise InputError if a field is invalid."""
+        """Return this rating in the form in which it is saved.
+
+        Raises:
+            InputError: A field is invalid.
+        """
         for name, title in _TITLES.items():
             check_text(title, getattr(self, name), LENGTHS[name])
         check_numbers(self.example, self.version)
@@ -150,7 +154,7 @@ class Judgement:
 
 
 def _check_span(where: str, span: ErrorSpan, texts: Mapping[str, str]) -> None:
-    """Raise InputError, starting with `where`, if a span is not within its text."""
+    """Raise InputError if a span is not within its text. The message starts with `where`."""
     check_text("category", span.category, LENGTHS["tag"])
     check_text("note", span.note, LENGTHS["note"])
     if span.severity not in SEVERITIES:
@@ -179,7 +183,7 @@ def _check_span(where: str, span: ErrorSpan, texts: Mapping[str, str]) -> None:
 
 
 def check_length(source: str, output: str) -> None:
-    """Raise InputError if a text is too long or too broken to be judged."""
+    """Raise InputError if a text is too long, or has characters that cannot be stored."""
     for title, text in (("source", source), ("output", output)):
         check_text(title, text, LONGEST_TEXT)
 

@@ -25,23 +25,23 @@ FORMATS = {
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
 }
 MAX_MEGABYTES, MAX_NOTES = 20, 100_000
-# Characters of each text of an example that are exported next to its notes.
+# Maximum number of characters of each text of an example that is exported next to its notes.
 MAX_CONTEXT = 4000
-# Bytes per line: enough for the longest note with its example in any encoding.
+# Maximum number of bytes per line, enough for the longest note with its example in any encoding.
 MAX_LINE = 1 << 18
 # Allowed compressions of Parquet. With other codecs, a small file can unpack to any size.
 PACKED = {"SNAPPY", "UNCOMPRESSED"}
-# Megabytes of all texts of a Parquet file after unpacking; repeated texts count each time.
+# Maximum megabytes of all texts of a Parquet file after unpacking. Repeated texts count each time.
 MAX_SPREAD = 200
 _COLUMNS = [one.name for one in fields(Annotation)]
 _INTEGERS = ["example", "version"]
 _TEXTS = [name for name in _COLUMNS if name not in _INTEGERS]
-# A column that older files lack.
+# A column that older files do not have.
 _LATER = "differs"
 # The column with the number of an example, from 1. Older files have "example", from 0.
 _NUMBER = "number"
 _NEEDED = [name for name in _COLUMNS if name not in (_LATER, "example")]
-# Columns that describe the example to readers; they are ignored on import.
+# Columns that describe the example for readers of the file. Imports ignore them.
 _CONTEXT = ("name", "text", "output", "reference")
 
 
@@ -53,7 +53,7 @@ class Context:
         name: the name of the example in the app.
         text: its source.
         reference: its first reference, "" if it has none.
-        outputs: the outputs of systems, by the names that notes use for the systems.
+        outputs: the outputs of systems, by the names of the systems in notes.
     """
 
     name: str
@@ -95,7 +95,7 @@ def to_bytes(
 
 
 def _make_row(note: Annotation, example: Context | None) -> dict[str, object]:
-    """Return the row of a note with the texts of its example; examples are numbered from 1."""
+    """Return the row of a note with the texts of its example. Examples are numbered from 1."""
     about = example or Context("")
     row: dict[str, object] = {_NUMBER: note.example + 1, "name": _format_text(about.name)}
     row |= {name: value for name, value in asdict(note).items() if name != "example"}
@@ -110,7 +110,11 @@ def _format_text(text: str) -> str:
 
 
 def from_bytes(data: bytes, kind: str) -> list[Annotation]:
-    """Read the notes in a file that `to_bytes` wrote; raise InputError for other files."""
+    """Read the notes in a file that `to_bytes` wrote.
+
+    Raises:
+        InputError: The file is of another kind or too large.
+    """
     if len(data) > MAX_MEGABYTES << 20:
         raise InputError(
             f"The file has {len(data) >> 20} MB, but the limit is {MAX_MEGABYTES} MB. Split it."
@@ -119,7 +123,7 @@ def from_bytes(data: bytes, kind: str) -> list[Annotation]:
         rows = _read_rows(data, kind)
     except InputError:
         raise
-    except Exception as error:  # csv, json and pyarrow raise many kinds for files that are damaged
+    except Exception as error:  # damaged files raise many kinds of errors
         raise InputError(
             f"The file is not a {kind} file of notes. Export one here to see its format."
         ) from error
@@ -203,7 +207,7 @@ def _count_expanded_bytes(texts: Any) -> int:
 
 
 def _parse_note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
-    """Return the note of a row; `number` identifies the row in errors, from 1."""
+    """Return the note of a row. `number` identifies the row in errors, from 1."""
     missing = [name for name in _NEEDED if not isinstance(row, Mapping) or name not in row]
     if not missing and _NUMBER not in row and "example" not in row:
         missing = [_NUMBER]
@@ -233,5 +237,8 @@ def _parse_note(number: int, row: Mapping[str, object], from_csv: bool) -> Annot
 
 
 def _unescape(text: str, is_new: bool) -> str:
-    """Return a text of a CSV file without added apostrophes; older files added only the first."""
+    """Return a text of a CSV file without added apostrophes.
+
+    Older files added only the first one.
+    """
     return unescape(text) if is_new else text.removeprefix("'")

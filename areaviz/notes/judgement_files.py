@@ -1,4 +1,4 @@
-"""Lossless export and import of judgements as JSON Lines; `marot.py` handles Marot's TSV."""
+"""Lossless export and import of ratings as JSON Lines. `marot.py` handles Marot's TSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from areaviz.notes.exchange import MAX_MEGABYTES
 from areaviz.trace.errors import InputError
 
 MAX_JUDGEMENTS = 100_000
-# The most bytes of a first line that is parsed to find out what a file is.
+# Maximum number of bytes of a first line that is parsed to recognise a file.
 _MAX_LINE = 4 << 20
 _NUMBER = "number"
 _TEXTS = [one.name for one in fields(Judgement) if one.type == "str"]
@@ -19,7 +19,7 @@ _NEEDED = ("dataset", _NUMBER, "model", "rater", "source", "output", "spans")
 
 
 def to_jsonl(judgements: Sequence[Judgement]) -> bytes:
-    """Return judgements as JSON Lines, one per line; examples are numbered from 1."""
+    """Return ratings as JSON Lines, one per line. Examples are numbered from 1."""
     lines = []
     for one in judgements:
         values: dict[str, object] = {_NUMBER: one.example + 1}
@@ -29,7 +29,11 @@ def to_jsonl(judgements: Sequence[Judgement]) -> bytes:
 
 
 def from_jsonl(data: bytes) -> list[Judgement]:
-    """Read the judgements in a file that `to_jsonl` wrote; raise InputError for other files."""
+    """Read the ratings in a file that `to_jsonl` wrote.
+
+    Raises:
+        InputError: The file is of another kind or too large.
+    """
     text = decode_text(data, "judgements")
     lines = [line for line in text.split("\n") if line.strip()]
     check_count(len(lines))
@@ -37,7 +41,7 @@ def from_jsonl(data: bytes) -> list[Judgement]:
 
 
 def is_own_jsonl(data: bytes) -> bool:
-    """Return whether the first line of a file is a judgement that `to_jsonl` wrote."""
+    """Return whether the first line of a file is a rating that `to_jsonl` wrote."""
     start = data.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
     if len(start) > _MAX_LINE:
         return False
@@ -61,7 +65,7 @@ def decode_text(data: bytes, what: str) -> str:
 
     Args:
         data: the content of the file.
-        what: what the file holds, for errors.
+        what: a noun for the content of the file, for error messages.
 
     Raises:
         InputError: the file is too large, or not UTF-8.
@@ -82,7 +86,7 @@ def check_count(count: int) -> None:
 
 
 def _parse_judgement(where: str, line: str) -> Judgement:
-    """Return the judgement of a line; `where` identifies the line in errors."""
+    """Return the rating of a line. `where` identifies the line in errors."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""The judgements in a store: one per rater and output."""
+"""The ratings in a store, one per rater and output."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _COLUMNS = [one.name for one in fields(Judgement)]
 
 
 class Judgements(Records[Judgement]):
-    """The judgements in a store. Every method raises BackendError if the store fails."""
+    """The ratings in a store. Every method raises BackendError if the store fails."""
 
     table = JUDGEMENTS
     one, several = "judgement", "judgements"
     order = ("example", "model", "rater", "id")
 
     def _imported(self, record: Judgement) -> Judgement:
-        """Give a judgement its id, by which a second one of the same rater and output is found."""
+        """Give a rating its id, which is equal for all ratings by one rater of one output."""
         stamp, version = record.changed or format_current_time(), max(record.version, 1)
         return replace(record, id=compute_judgement_id(record), changed=stamp, version=version)
 
@@ -33,7 +33,7 @@ class Judgements(Records[Judgement]):
 
     def _row(self, record: Judgement) -> dict[str, Any]:
         spans = json.dumps(convert_spans_to_json(record.spans), ensure_ascii=False)
-        # Faster than `asdict`, which copies every value, for imports of many judgements.
+        # `asdict` would copy every value, which is slow for imports of many ratings.
         return {name: getattr(record, name) for name in _COLUMNS} | {"spans": spans}
 
     def _id(self, record: Judgement) -> str:
@@ -41,5 +41,5 @@ class Judgements(Records[Judgement]):
 
 
 def compute_judgement_id(judgement: Judgement) -> str:
-    """Return the id of a judgement, which depends only on the example, the model and the rater."""
+    """Return the id of a rating, which depends only on the dataset, example, model and rater."""
     return compute_digest(judgement.dataset, judgement.example, judgement.model, judgement.rater)

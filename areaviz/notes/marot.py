@@ -2,8 +2,8 @@
 
 Each line is an error: system, document, number of the segment in the document and overall, rater,
 source and target with the error between <v> and </v>, category, severity, and metadata as JSON. A
-rater's lines on one segment of a system form one judgement. The judgement keeps the lines, so
-unchanged judgements are exported exactly as they were imported.
+rater's lines on one segment of a system form one rating. The rating keeps the lines, so unchanged
+ratings are exported exactly as they were imported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from areaviz.notes.segment_places import SegmentPlaces, match_system, normalise_
 from areaviz.trace.errors import InputError
 
 NO_ERROR = "no-error"
-# The metadata key for details of errors marked in areaviz that have no column in this format.
+# The metadata key for details of errors that have no column in this format.
 _OWN = "areaviz"
 _TAG = re.compile(r"</?v>")
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -31,11 +31,11 @@ _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 def parse_judgements(
     rows: Sequence[Row], dataset: Dataset, systems: Sequence[str]
 ) -> list[Judgement]:
-    """Return the judgements of a file's lines, on the examples with equal sources.
+    """Return the ratings in a file's lines, for the examples with equal sources.
 
     Args:
         rows: the lines.
-        dataset: the judged dataset.
+        dataset: the rated dataset.
         systems: the names of the systems in areaviz. A system of the file matches a name with or
             without the file extension.
 
@@ -72,12 +72,12 @@ def parse_judgements(
 
 
 def to_marot(judgements: Iterable[Judgement], doc: str) -> bytes:
-    """Return judgements as a Marot file, in the order of the imported file, then by example.
+    """Return ratings as a Marot file, in the order of the imported file, then by example.
 
-    Lines that were imported and not changed since are written unchanged.
+    Imported lines of unchanged ratings are written unchanged.
 
     Args:
-        judgements: the judgements to write.
+        judgements: the ratings to write.
         doc: the name of the document whose segments are the examples.
     """
     placed: list[tuple[tuple[int, ...], Sequence[str]]] = []
@@ -89,7 +89,7 @@ def to_marot(judgements: Iterable[Judgement], doc: str) -> bytes:
 
 
 def _make_lines(judgement: Judgement, doc: str) -> list[tuple[tuple[int, ...], Sequence[str]]]:
-    """Return the cells of a judgement's lines, each with the key that orders it."""
+    """Return the cells of a rating's lines, each with the key that orders it."""
     rows = [Row(line, tuple(cells)) for line, *cells in json.loads(judgement.origin or "[]")]
     said = _parse_errors(rows)
     if rows and (said["spans"], said["score"]) == (judgement.spans, judgement.score):
@@ -99,8 +99,8 @@ def _make_lines(judgement: Judgement, doc: str) -> list[tuple[tuple[int, ...], S
     ids = rows[0].cells[1:4] if rows else (doc, number, number)
     system = rows[0].cell("system") if rows else judgement.model
     named = [_remove_line_breaks(cell) for cell in (system, *ids, judgement.rater)]
-    # A score is in the line of one error, which may be removed, so rewrite all lines if there is a
-    # score.
+    # The score is in the line of one error, which may have been removed. All lines are therefore
+    # rewritten if there is a score.
     has_score = judgement.score is not None or said["score"] is not None
     kept = {} if has_score else {_parse_errors([row])["spans"]: row for row in rows}
     found: list[tuple[tuple[int, ...], Sequence[str]]] = []
@@ -132,7 +132,7 @@ def _make_cells(judgement: Judgement, span: ErrorSpan | None, is_first: bool) ->
 
 
 def _parse_errors(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the errors and the score in a judgement's lines."""
+    """Return the errors and the score in a rating's lines."""
     spans: list[ErrorSpan] = []
     score = None
     for row in rows:
@@ -156,7 +156,7 @@ def _parse_span(row: Row, metadata: Mapping[str, object]) -> ErrorSpan | None:
     if not row.cell("rater") or severity.replace("_", "-") == NO_ERROR or not (category + severity):
         return None
     note = metadata.get("note")
-    # Categories of other tools, such as errors inserted to test raters, cost nothing.
+    # Unknown categories, such as those of errors inserted to test raters, cost nothing.
     known = severity if severity in SEVERITIES else SEVERITIES[0]
     about = ErrorSpan(WHOLE, 0, 0, None, category, known, note if isinstance(note, str) else "")
     for side, name in ((OUTPUT, "target"), (SOURCE, "source")):
@@ -167,7 +167,7 @@ def _parse_span(row: Row, metadata: Mapping[str, object]) -> ErrorSpan | None:
 
 
 def _find_marked_text(text: str) -> tuple[int, int]:
-    """Return start and end of the text between <v> and </v>, without the tags; 0, 0 if empty."""
+    """Return start and end of the text between <v> and </v>, without the tags. 0, 0 if empty."""
     ends, removed = [], 0
     for tag in _TAG.finditer(text):
         ends.append(tag.start() - removed)
@@ -176,7 +176,7 @@ def _find_marked_text(text: str) -> tuple[int, int]:
 
 
 def _parse_metadata(row: Row) -> Mapping[str, object]:
-    """Return the metadata of a line; older files may have a plain note in this column."""
+    """Return the metadata of a line. Older files may have a plain note in this column."""
     text = row.cell("metadata")
     try:
         found = json.loads(text)
@@ -195,7 +195,7 @@ def _make_segment_key(row: Row) -> tuple[str, ...]:
 
 
 def _make_output_key(row: Row) -> tuple[str, ...]:
-    """Return the key of a segment of a system, with the overall number and the output."""
+    """Return the key of a segment of one system, with the overall number and the output."""
     output = "".join(_remove_tags(row.cell("target")).split())
     return row.cell("system"), *_make_segment_key(row), row.cell("globalSegId"), output
 
@@ -203,10 +203,10 @@ def _make_output_key(row: Row) -> tuple[str, ...]:
 def _number_repeated_segments(rows: Sequence[Row]) -> dict[tuple[str, ...], int]:
     """Return the numbers, from 0, of segments that share document, number and source.
 
-    A rater judges an output once. If the lines of one rater have several overall numbers or several
-    outputs for a segment, the file has several segments that look alike. Each of them belongs to an
-    example of its own. Numbers that differ only between raters or systems do not count, because
-    some tools number the lines.
+    A rater rates an output once. If the lines of one rater have several overall numbers or several
+    outputs for a segment, the file has several segments with equal texts. Each of them belongs to a
+    separate example. Numbers that differ only between raters or systems do not count, because some
+    tools number the lines.
 
     Returns:
         The number by the key of `_make_output_key`. Segments that occur once are left out.

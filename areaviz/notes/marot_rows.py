@@ -17,12 +17,12 @@ COLUMNS = (
     *("system", "doc", "docSegId", "globalSegId", "rater"),
     *("source", "target", "category", "severity", "metadata"),
 )
-# Older files have a note in place of the metadata.
+# Older files have a note in the column of the metadata.
 _FEWEST_COLUMNS = 9
-# Largest number of lines per judgement, and of tags per cell. A line marks one error, and an error
-# may have several parts.
+# Maximum number of lines per rating, and of tags per cell. A line marks one error, which may have
+# several parts.
 MAX_LINES, _MAX_TAGS = MAX_SPANS, 2 * MAX_SPANS
-# Largest number of characters of each cell, without tags.
+# Maximum number of characters of each cell, without tags.
 _CELL_LENGTHS = {
     "doc": LONGEST_TEXT,
     "source": LONGEST_TEXT,
@@ -38,7 +38,7 @@ class Row:
 
     # The line number, from 1.
     line: int
-    # The cells of all columns; older files have no metadata.
+    # The cells of all columns. Older files have no metadata.
     cells: tuple[str, ...]
 
     def cell(self, name: str) -> str:
@@ -48,7 +48,7 @@ class Row:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The system, the segment and the rater: lines with equal keys form one judgement."""
+        """The system, the segment and the rater. Lines with equal keys form one rating."""
         return self.cells[:5]
 
 
@@ -87,7 +87,7 @@ def _check_cells(row: Row) -> None:
     """Raise InputError if a cell is too long, before the line is parsed."""
     for name, cell in zip(COLUMNS, row.cells, strict=False):
         most = _CELL_LENGTHS.get(name, LONGEST_NAME)
-        # Most cells are short, so counting their tags is unnecessary.
+        # Most cells are short, so their tags need not be counted.
         if len(cell) <= most:
             continue
         tags = cell.count("<v>") + cell.count("</v>")

@@ -1,4 +1,4 @@
-"""Ownership of records: who may change a record, and how many records a user may own.
+"""Ownership of records: who may change a record, and how many records a user may have.
 
 A record written in the app is shared: every user may change or remove it. An imported record
 belongs to the user who imported it. A record without an owner comes from the operator or from an
@@ -36,9 +36,9 @@ _TIME = "%Y%m%dT%H%M%SZ"
 class Owner(NamedTuple):
     """The owner of a stored record."""
 
-    # The user's id; "" if the record has no owner.
+    # The user's id, "" if the record has no owner.
     reader: str
-    # The import that added the record; "" if it was written in the app.
+    # The import that added the record, "" if it was written in the app.
     import_id: str
 
     def allows(self, reader: str) -> bool:
@@ -68,7 +68,7 @@ class Owner(NamedTuple):
 
 
 class Import(NamedTuple):
-    """An import of a user, counting the records that are still stored."""
+    """An import of a user, with the number of records that are still stored."""
 
     id: str
     # The number of its records in all datasets.
@@ -92,13 +92,13 @@ def make_import_id() -> str:
 def check_shares(
     connection: Connection, table: sql.Table, several: str, reader: str, datasets: Collection[str]
 ) -> None:
-    """Refuse the changes of a transaction that would exceed a user's quota.
+    """Refuse changes in a transaction that exceed a user's quota.
 
     Args:
         connection: the connection with the uncommitted changes.
-        table: the table of notes or judgements.
+        table: the table of notes or ratings.
         several: the plural word for records of the table.
-        reader: the owner of the changed records; the operator is not limited.
+        reader: the owner of the changed records. The operator has no quota.
         datasets: the digests of the changed datasets.
 
     Raises:

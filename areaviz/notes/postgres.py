@@ -1,7 +1,7 @@
 """Limits on the time that the app waits for a PostgreSQL server.
 
-The server ends statements that take too long. A frozen server ends nothing, while its machine still
-acknowledges packets, so the app also limits its own waiting.
+The server ends statements that take too long. A frozen server ends nothing, although its machine
+may still acknowledge packets. The app therefore also limits its own waiting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from areaviz.notes.store_faults import WAITING
 T = TypeVar("T")
 # Seconds to wait for a new connection, for a free connection of the pool, and for one answer.
 CONNECTING, POOLING, ANSWERING = 5, WAITING, 20
-# Seconds after which the server ends a statement, and after which it stops waiting for a lock.
+# Seconds after which the server ends a statement or stops waiting for a lock.
 _STATEMENT, _LOCK = 15, 10
 
 
@@ -53,7 +53,7 @@ def create_engine(url: str) -> Engine:
         connect_args={
             "connect_timeout": CONNECTING,
             "options": f"-c statement_timeout={_STATEMENT}s -c lock_timeout={_LOCK}s",
-            # Notice within about 15 s if the server's machine is gone.
+            # Detect within about 15 s that the server's machine is gone.
             "keepalives_idle": 5,
             "keepalives_interval": 3,
             "keepalives_count": 3,

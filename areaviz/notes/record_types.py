@@ -27,7 +27,11 @@ class Record(Protocol):
         """The number of saved changes, 0 before the record is saved."""
 
     def checked(self) -> Self:
-        """Return the record as it can be saved; raise InputError if it cannot be saved."""
+        """Return the record in the form in which it is saved.
+
+        Raises:
+            InputError: The record cannot be saved.
+        """
 
     def words(self) -> tuple[object, ...]:
         """Return the content of the record without the time and the version."""
@@ -40,7 +44,7 @@ class Stale(Exception, Generic[R]):
     """Another version of a record was saved since the caller read it.
 
     Attributes:
-        there: the record in the store, or None if it was removed.
+        there: the stored record, or None if it was removed.
         own: the record that the caller tried to save or remove.
     """
 
@@ -70,7 +74,7 @@ class Shown(Generic[R]):
 
 
 def compute_copy_id(record: Record) -> str:
-    """Return an id that depends only on the record's id and content."""
+    """Return an id that depends only on the id and the content of the record."""
     return compute_digest(record.id, record.words())
 
 

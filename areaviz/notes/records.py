@@ -1,4 +1,4 @@
-"""Users' records in a store, notes and judgements: saving, changing, removing and importing them.
+"""Saving, changing, removing and importing users' records, which are notes and ratings.
 
 A record that is reported as saved has been committed. A change names the version on which it is
 based. It is refused if another version was saved since, so that no text is lost.
@@ -26,17 +26,17 @@ from areaviz.notes.record_types import Merged, R, Shown, Stale, compute_copy_id
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import MAX_NUMBER, format_current_time
 
-# Largest number of ids per query, because stores limit the number of parameters.
+# Maximum number of ids per query, because stores limit the number of parameters.
 _IDS_AT_ONCE = 500
-# Columns that files and pages do not get.
+# Columns that are left out of files and pages.
 _HIDDEN = ("reader", "import_id")
 
 
 class Records(ABC, Generic[R]):
     """The records of one table. Every method raises BackendError if the store fails.
 
-    Methods that change records take the id of the user who requests the change. It is `OPERATOR`
-    for code that no user controls.
+    Methods that change records take the id of the user who requests the change. Code that no user
+    controls passes `OPERATOR`.
     """
 
     table: ClassVar[sql.Table]
@@ -67,7 +67,7 @@ class Records(ABC, Generic[R]):
         """Return the id of a record that has none yet."""
 
     def _imported(self, record: R) -> R:
-        """Return a checked record of a file in the form in which it is imported."""
+        """Return a checked record from a file with the values that an import adds."""
         return record
 
     def list_all(self, dataset: str) -> list[R]:
@@ -79,14 +79,14 @@ class Records(ABC, Generic[R]):
     def list_on_example(self, dataset: str, example: int, reader: str, most: int) -> list[Shown[R]]:
         """Return the first records on one example, as a user sees them.
 
-        The user's own records come first, then those written in the app, then imports, so that no
-        import hides what users wrote.
+        The user's own records come first, then those written in the app, then imports. An import
+        therefore never hides what users wrote.
 
         Args:
             dataset: the digest of the dataset.
             example: the index of the example in the dataset, from 0.
-            reader: the id of the user who looks.
-            most: the largest number of records to return.
+            reader: the id of the user for whom the records are listed.
+            most: the maximum number of records to return.
         """
         table = self.table
         chosen = sql.select(table).where(table.c.dataset == dataset, table.c.example == example)
@@ -95,7 +95,7 @@ class Records(ABC, Generic[R]):
         return [self._shown(row, reader) for row in rows]
 
     def count(self, dataset: str, example: int | None = None) -> int:
-        """Return the number of records on a dataset, or on one of its examples."""
+        """Return the number of records of a dataset, or of one of its examples."""
         count = sql.func.count().label("count")
         chosen = sql.select(count).where(self.table.c.dataset == dataset)
         if example is not None:
@@ -104,9 +104,10 @@ class Records(ABC, Generic[R]):
         return int(row["count"])
 
     def revision(self, dataset: str) -> tuple[object, ...]:
-        """Return a value that differs after every change of the records on a dataset."""
+        """Return a value that changes whenever the records of a dataset change."""
         table, last = self.table, sql.func.max
-        # Ids of imports rise with time, so they distinguish two imports with equal record counts.
+        # Ids of imports increase with time, so they distinguish two imports with equal record
+        # counts.
         values = last(table.c.import_id), last(table.c.changed), sql.func.sum(table.c.version)
         chosen = sql.select(sql.func.count(), *values).where(table.c.dataset == dataset)
         (row,) = self._store.rows(f"reading the {self.several}", chosen)
@@ -125,7 +126,7 @@ class Records(ABC, Generic[R]):
         """
         own = record.checked()
         name = own.id or self._id(own)
-        # Wrap from the largest number to 1: a version only has to differ from the previous one.
+        # The largest number is followed by 1. A version only has to differ from the previous one.
         new = replace(
             own, id=name, changed=format_current_time(), version=own.version % MAX_NUMBER + 1
         )
@@ -143,7 +144,7 @@ class Records(ABC, Generic[R]):
         return new
 
     def remove(self, record: R, reader: str = OPERATOR) -> None:
-        """Remove a record, if it is still there. Raise the same errors as `save`."""
+        """Remove a record if it still exists. Raise the errors of `save`."""
         with self._store.writer(f"removing the {self.one}") as connection:
             there = self._locked(connection, record.id, reader)
             if there and there.version != record.version:
@@ -151,28 +152,28 @@ class Records(ABC, Generic[R]):
             connection.execute(sql.delete(self.table).where(self.table.c.id == record.id))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Remove the records of a user on a dataset; return their number."""
+        """Remove the records of a user on a dataset, and return their number."""
         if reader == OPERATOR:
             return 0
         own = self.table.c.dataset == dataset, self.table.c.reader == reader
         return self._store.delete(f"removing the {self.several}", self.table, *own)
 
     def remove_without_owner(self) -> int:
-        """Remove all records without an owner; return their number."""
+        """Remove all records without an owner, and return their number."""
         return self._store.delete(
             f"removing {self.several} without an owner", self.table, self.table.c.reader == ""
         )
 
     def remove_older(self, time: str) -> int:
-        """Remove records last changed before a time (ISO 8601, UTC); return their number."""
+        """Remove records last changed before a time (ISO 8601, UTC), and return their number."""
         old = self.table.c.changed < time
         return self._store.delete(f"removing old {self.several}", self.table, old)
 
     def merge(self, records: Sequence[R], reader: str = OPERATOR) -> Merged:
-        """Import all records from a file, or none. Stored records are not changed.
+        """Import all records from a file or none of them. Stored records are not changed.
 
         A record whose id is stored with different content is added under a new id. The new id
-        identifies it when it is imported again.
+        depends on its content, so a second import of the record does not add it again.
 
         Args:
             records: the records of the file.
@@ -192,7 +193,7 @@ class Records(ABC, Generic[R]):
                     copy = replace(record, id=compute_copy_id(record), differs=record.id)
                     differing[copy.id] = copy
             for copy_id in self._by_id(connection, list(differing)):
-                del differing[copy_id]  # imported before
+                del differing[copy_id]  # an earlier import added it
             added = [*new.values(), *differing.values()]
             if added:
                 owner = {"reader": reader, "import_id": make_import_id()}
@@ -217,8 +218,8 @@ class Records(ABC, Generic[R]):
         """Remove all records of an import on all datasets, including records changed since.
 
         Args:
-            import_id: the id; the operator may give its first `SHORT_ID` characters.
-            reader: the id of the importing user; records of other users are not removed.
+            import_id: the id of the import. The operator may give its first `SHORT_ID` characters.
+            reader: the id of the importing user. Records of other users are not removed.
 
         Returns:
             The number of removed records.

@@ -1,4 +1,4 @@
-"""The places of the segments of another tool's file in a set: they are found by their sources."""
+"""Matching of the segments of another tool's file with examples of a dataset by source."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from areaviz.trace.limits import shorten
 
 
 class SegmentPlaces:
-    """The places of segments in a set. Segments with one source are its examples in turn."""
+    """The examples of a dataset by source.
+
+    Segments with equal sources get these examples in turn.
+    """
 
     def __init__(self, dataset: Dataset) -> None:
-        """Start with all examples of the set free."""
+        """Start with all examples of the dataset unassigned."""
         self._free: dict[str, list[int]] = {}
         for place, example in enumerate(dataset.examples):
             self._free.setdefault(normalise_spaces(example.text), []).append(place)
         self._taken: dict[tuple[object, ...], int] = {}
 
     def find(self, where: str, key: tuple[object, ...], source: str) -> int:
-        """Return the place of a segment; a new one takes the next example with its source.
+        """Return the index of a segment's example.
+
+        A new segment gets the next example with its source.
 
         Args:
-            where: the segment, for people.
-            key: what tells the segments of the file apart.
-            source: its source.
+            where: a description of the segment for error messages.
+            key: identifies the segment in the file.
+            source: the source text of the segment.
 
         Raises:
-            InputError: the set has no example with this source, or too few.
+            InputError: the dataset has no example with this source, or too few of them.
         """
         if key in self._taken:
             return self._taken[key]
@@ -43,19 +48,19 @@ class SegmentPlaces:
         return self._taken[key]
 
     def pass_over(self, source: str) -> None:
-        """Take an example for a segment of which nothing was said, if there is one."""
+        """Assign an example to a segment without ratings, if an example with its source is left."""
         free = self._free.get(normalise_spaces(source))
         if free:
             free.pop(0)
 
 
 def normalise_spaces(text: str) -> str:
-    """Return a text as sources are compared: all white space is alike."""
+    """Return a text in the form in which sources are compared, with single spaces."""
     return " ".join(text.split())
 
 
 def match_system(name: str, systems: Sequence[str]) -> str:
-    """Return the system with a name, or with a name and an ending; else the name itself."""
+    """Return the system with this name, except for a file extension, or else the name itself."""
     for one in systems:
         if name in (one, one.rpartition(".")[0]):
             return one

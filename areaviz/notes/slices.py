@@ -1,4 +1,4 @@
-"""Slices: named sets of examples, to look at again and to measure separately.
+"""Slices, which are named sets of examples to look at again and to measure separately.
 
 A slice belongs to the user who saved it. Other users can see it and save a copy under another name,
 but they cannot replace or remove it.
@@ -45,7 +45,11 @@ class Slice:
         return reader in (OPERATOR, self.owner)
 
     def checked(self) -> Slice:
-        """Return the slice as it can be saved; raise InputError if it cannot be saved."""
+        """Return the slice in the form in which it is saved.
+
+        Raises:
+            InputError: The slice cannot be saved.
+        """
         name = self.name.strip()
         if not name:
             raise InputError("A slice needs a name. Type one.")
@@ -67,12 +71,12 @@ class Slices:
         return [_read_slice(row) for row in self._store.rows("reading the slices", chosen)]
 
     def list_for(self, dataset: str, reader: str, most: int) -> list[Slice]:
-        """Return slices of a dataset: first those of one user, then all others, each by name.
+        """Return slices of a dataset: first those of one user, then the others, each by name.
 
         Args:
             dataset: the digest of the dataset.
-            reader: the id of the user who looks.
-            most: the largest number of slices to return.
+            reader: the id of the user for whom the slices are listed.
+            most: the maximum number of slices to return.
         """
         chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset)
         ordered = chosen.order_by(SLICES.c.reader != reader, SLICES.c.name).limit(most)
@@ -88,7 +92,7 @@ class Slices:
         """Add a slice (version 0) or change one. It is committed when this returns.
 
         Args:
-            changed: the slice; its owner is ignored.
+            changed: the slice. Its owner is ignored.
             reader: the id of the user who saves it, and who owns it if it is new.
 
         Raises:
@@ -99,7 +103,8 @@ class Slices:
         with self._store.writer("saving the slice") as connection:
             there = _lock_slice(connection, own, reader)
             _check_version(own, there)
-            # Wrap from the largest number to 1: a version only has to differ from the previous one.
+            # The largest number is followed by 1. A version only has to differ from the previous
+            # one.
             new = replace(own, version=own.version % MAX_NUMBER + 1, owner=reader)
             values = {
                 "examples": json.dumps(new.examples),
@@ -116,7 +121,7 @@ class Slices:
         return new
 
     def take_over(self, earlier: str, dataset: str, reader: str = OPERATOR) -> int:
-        """Copy the slices of an earlier version of a dataset to this version; return their number.
+        """Copy the slices of an earlier dataset version to this version, and return their number.
 
         A slice is skipped if this version already has a slice with its name.
         """
@@ -127,7 +132,7 @@ class Slices:
         return len(new)
 
     def remove(self, gone: Slice, reader: str = OPERATOR) -> None:
-        """Remove a slice, if it is still there. Its examples stay in the dataset.
+        """Remove a slice if it still exists. Its examples stay in the dataset.
 
         Raises:
             InputError: it belongs to another user, or was changed since it was read.
@@ -139,18 +144,18 @@ class Slices:
                 connection.execute(sql.delete(SLICES).where(*_match_slice(gone)))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Remove the slices of a dataset that one user saved; return their number."""
+        """Remove the slices of a dataset that one user saved, and return their number."""
         if reader == OPERATOR:
             return 0
         own = SLICES.c.dataset == dataset, SLICES.c.reader == reader
         return self._store.delete("removing the slices", SLICES, *own)
 
     def remove_without_owner(self) -> int:
-        """Remove all slices without an owner; return their number."""
+        """Remove all slices without an owner, and return their number."""
         return self._store.delete("removing old slices", SLICES, SLICES.c.reader == OPERATOR)
 
     def remove_older(self, time: str) -> int:
-        """Remove slices last saved before a time (ISO 8601, UTC); return their number."""
+        """Remove slices last saved before a time (ISO 8601, UTC), and return their number."""
         return self._store.delete("removing old slices", SLICES, SLICES.c.changed < time)
 
 

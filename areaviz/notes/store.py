@@ -1,4 +1,4 @@
-"""The store of users' notes and slices: an SQLite file or a PostgreSQL server, given by its URL.
+"""The store of users' notes, slices and ratings: an SQLite file or a PostgreSQL server.
 
 A change that is reported as saved has been committed and, in SQLite, written to the disk (WAL,
 synchronous=FULL). A damaged file is renamed. After every other error the file is left unchanged.
@@ -44,7 +44,7 @@ class Store:
         is_file = self._is_sqlite and name and name != ":memory:"
         # The file of an SQLite store, None for a server.
         self.file = Path(str(name)) if is_file else None
-        # Called before every change; it refuses the change by raising an error.
+        # Function that is called before every change. It refuses the change by raising an error.
         self._check: Callable[[], None] | None = None
 
     @classmethod
@@ -100,7 +100,9 @@ class Store:
 
     @contextmanager
     def writer(self, doing: str) -> Iterator[Connection]:
-        """Yield the only writing connection. Changes are committed after the block, or rolled back.
+        """Yield the only writing connection.
+
+        Changes are committed after the block, or rolled back on errors.
 
         Args:
             doing: completes "Something went wrong while ..." in an error.
@@ -130,7 +132,7 @@ class Store:
             self._writing.release()
 
     def delete(self, doing: str, table: sql.Table, *which: sql.ColumnElement[bool]) -> int:
-        """Delete the rows of a table that meet all conditions; return their number."""
+        """Delete the rows of a table that meet all conditions, and return their number."""
         with self.writer(doing) as connection:
             return connection.execute(sql.delete(table).where(*which)).rowcount
 
@@ -165,7 +167,7 @@ class Store:
             copy.unlink()
             raise
         for ending in ("", *LOGS):
-            with suppress(OSError):  # the file has another owner, who chose its mode
+            with suppress(OSError):  # the file's owner is another user, who chose its mode
                 Path(f"{file}{ending}").chmod(PRIVATE_FILE)
         log.info(
             "The notes database %s had version %d. Its old file is kept as %s.",
@@ -187,7 +189,7 @@ class Store:
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Raise every error of the store as a BackendError with a readable sentence."""
+        """Raise every error of the store as a BackendError with a message for users."""
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
@@ -200,7 +202,7 @@ class Store:
 
 
 def _make_engine(url: str) -> Engine:
-    """Return the engine for a database URL; raise SQLAlchemy's error for an invalid URL."""
+    """Return the engine for a database URL. SQLAlchemy raises its own error for an invalid URL."""
     if sql.make_url(url).drivername == _POSTGRES:
         from areaviz.notes.postgres import create_engine  # the driver may not be installed
 
@@ -209,13 +211,13 @@ def _make_engine(url: str) -> Engine:
 
 
 def _create(path: Path) -> None:
-    """Create an empty file for this user only; raise FileExistsError if it exists."""
+    """Create an empty file that only this user can read. Raise FileExistsError if it exists."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
 
 
 def _make_durable(connection: Any, _: object) -> None:
     """Configure an SQLite connection: write-ahead log, durable commits, secure deletion."""
-    connection.isolation_level = None  # `writer` starts transactions, not the driver
+    connection.isolation_level = None  # `writer` starts transactions itself
     settings = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
     for pragma in (f"busy_timeout={WAITING * 1000}", *settings):
         connection.execute(f"PRAGMA {pragma}")

@@ -1,7 +1,7 @@
-"""Faults of the store of notes: which faults mean damage, and messages for all other faults.
+"""Faults of the store of notes: the recognition of damage, and messages for other faults.
 
-Only what SQLite itself calls corrupt counts as damage. A full disk, a lock, a missing descriptor or
-permission, and a disk error are temporary, and afterwards the file must be unchanged.
+A store counts as damaged only if SQLite reports it as corrupt. A full disk, a lock, a missing file
+descriptor or permission, and a disk error are temporary. They must leave the file unchanged.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ WAITING = 5
 # Number of files that opening a store needs at once: the lock, the store, its log and index, and
 # two for creating the log and the index.
 DESCRIPTORS = 6
-# If SQLite only reports that it could not write, a disk with fewer free bytes counts as full.
+# If SQLite only reports a failed write, a disk with fewer free bytes than this counts as full.
 SPACE = 1 << 20
 # Suffixes of the files that SQLite keeps next to a store: the log and its index.
 LOGS = ("-wal", "-shm")
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-# Errors that can have several causes.
+# SQLite's error codes that can have several causes.
 _UNNAMED = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
@@ -91,24 +91,24 @@ def find_fault(error: BaseException, path: Path | None) -> Fault:
 
 
 def set_aside_if_damaged(path: Path) -> None:
-    """Check an SQLite store; rename a damaged one together with its log, without changing it.
+    """Check an SQLite store. If it is damaged, rename it and its log without changing them.
 
     Raises:
-        BackendError: the store was damaged; the error gives its new name.
-        sqlite3.Error, OSError: the store could not be checked for another reason; nothing was
-            changed.
+        BackendError: the store was damaged. The error gives its new name. sqlite3.Error, OSError:
+            the store could not be checked for another reason. Nothing was changed.
     """
     if not path.is_file():
         return
     path = path.resolve()
     logs = _list_logs(path)
-    # Without a log, the index is useless.
+    # Without a log, the index has no use.
     has_log = logs[0].exists() and logs[0].stat().st_size > 0
     there = [log for log in logs if has_log and log.exists()]
     with closing(sqlite3.connect(path, timeout=WAITING)) as connection:
         if _is_undamaged(connection):
             return
-        # Rename it while it is open: SQLite then notices the new name and leaves the log alone.
+        # The file is renamed while it is open. SQLite then notices the new name and leaves the log
+        # alone.
         try:
             aside = set_aside(path, *there)
         except OSError as error:
@@ -126,7 +126,7 @@ def set_aside_if_damaged(path: Path) -> None:
 
 
 def _is_undamaged(connection: sqlite3.Connection) -> bool:
-    """Return whether a check finds no damage; raise sqlite3.Error if it could not read all."""
+    """Return whether a check finds no damage. Raise sqlite3.Error if not all could be read."""
     try:
         if connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]:
             return True
@@ -138,7 +138,7 @@ def _is_undamaged(connection: sqlite3.Connection) -> bool:
 
 
 def _read_all(connection: sqlite3.Connection) -> None:
-    """Raise the disk's error if a page cannot be read: a check would call the page malformed."""
+    """Raise the disk's error if a page cannot be read. A check would report the page as damaged."""
     try:
         with closing(sqlite3.connect("")) as copy:  # a temporary database
             connection.backup(copy)
@@ -158,7 +158,7 @@ def _get_error_code(error: BaseException) -> int:
 
 
 def _find_fault_of_file(path: Path) -> Fault | None:
-    """Return the fault behind SQLite's "unable to open" and "I/O error", None if it is not found.
+    """Return the fault behind SQLite's "unable to open" and "I/O error", or None if it is unknown.
 
     The store itself is not opened, because closing it would release the locks of this process.
     """

@@ -19,11 +19,11 @@ from areaviz.trace.errors import BackendError, InputError
 # Stores of version 0 have no table of versions, and some of them have no slices.
 VERSION = 3
 LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
-# Largest number of characters of a judged text, and of the lines in which a tool judges it.
+# Maximum number of characters of a rated text, and of the lines from another tool that rate it.
 LONGEST_TEXT, LONGEST_ORIGIN = 20_000, 200_000
-# Largest example index and largest version that every store can hold.
+# Maximum example index and version that every store can hold.
 MAX_NUMBER = 2**31 - 1
-# Largest number of characters of each text column.
+# Maximum number of characters of each text column.
 LENGTHS = {
     "id": 32,
     "dataset": 64,
@@ -55,7 +55,7 @@ def _make_text_column(name: str, later: bool = False, **options: Any) -> sql.Col
 
 
 def _make_ownership_columns() -> tuple[sql.Column[str], sql.Column[str]]:
-    """Return the columns that say who may change a row; see `areaviz/notes/ownership.py`."""
+    """Return the columns that determine who may change a row, see `areaviz/notes/ownership.py`."""
     # The id of the user who wrote or imported the row (`areaviz/ui/app/user_identity.py`). It is ""
     # for the operator, and for rows of older versions, which did not record users.
     reader = _make_text_column("reader", later=True)
@@ -85,7 +85,7 @@ NOTES = sql.Table(
     _make_text_column("author"),
     _make_text_column("changed"),
     sql.Column("version", sql.Integer, nullable=False),
-    # The id of the stored note from which an imported note differs, else "".
+    # The id of the stored note from which an imported note differs, "" for other notes.
     _make_text_column("differs", later=True),
     *_make_ownership_columns(),
     *_make_indexes("annotations"),
@@ -110,7 +110,7 @@ JUDGEMENTS = sql.Table(
     _make_text_column("rater"),
     sql.Column("source", sql.Text, nullable=False),
     sql.Column("output", sql.Text, nullable=False),
-    # The marked errors as JSON; see `areaviz/notes/error_spans.py`.
+    # The marked errors as JSON, see `areaviz/notes/error_spans.py`.
     sql.Column("spans", sql.Text, nullable=False),
     sql.Column("score", sql.Float),
     sql.Column("origin", sql.Text, nullable=False),
@@ -168,12 +168,12 @@ def _upgrade_from_0(connection: Connection) -> None:
 
 
 def _upgrade_from_1(connection: Connection) -> None:
-    """Add the judgements of raters."""
+    """Add the table of ratings."""
     JUDGEMENTS.create(connection, checkfirst=True)
 
 
 def _upgrade_from_2(connection: Connection) -> None:
-    """Add imports, the versions of slices, and the indexes of notes and judgements."""
+    """Add imports, the versions of slices, and the indexes of notes and ratings."""
     _add_columns(connection, NOTES.c.import_id, JUDGEMENTS.c.import_id, SLICES.c.version)
     for index in sorted(NOTES.indexes | JUDGEMENTS.indexes, key=lambda one: str(one.name)):
         index.create(connection, checkfirst=True)
@@ -203,12 +203,12 @@ STEPS: tuple[Callable[[Connection], None], ...] = (
 
 
 def check_text(title: str, value: str, most: int) -> None:
-    """Raise InputError for a text that a store could not keep unchanged.
+    """Raise InputError for a text that a store could not keep without changing it.
 
     Args:
         title: the name of the text in error messages.
         value: the text.
-        most: the largest allowed number of characters.
+        most: the maximum number of characters.
     """
     if len(value) > most:
         raise InputError(
