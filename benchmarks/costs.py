@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from scipy.optimize import nnls
 
-from areaviz.backend.costs import TABLE, Cost, Costs, count_attended_items, items_read
+from areaviz.backend.costs import TABLE, Cost, Costs, count_attended_items, estimate_items_read
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.data.paths import CHECKPOINTS, OPENINGS, ROOT
@@ -112,7 +112,7 @@ def fit(card: Card, runs: Sequence[Run]) -> Cost:
 
 def _written(card: Card, runs: Sequence[Run]) -> tuple[float, float]:
     """Return a line that predicts the written items: a constant, and the items per read item."""
-    read = [items_read(run.request, card) for run in runs]
+    read = [estimate_items_read(run.request, card) for run in runs]
     if card.task not in TEXTS:
         return float(np.mean([run.steps for run in runs])), 0.0
     rows = np.array([[1.0, one] for one in read])
@@ -129,7 +129,7 @@ def _with_gradients(cost: Cost, card: Card, runs: Sequence[Run]) -> Cost:
         plain = cost.start + run.steps * (
             cost.step + cost.item * count_attended_items(run.request, card, run.steps)
         )
-        read = items_read(run.request, card)
+        read = estimate_items_read(run.request, card)
         rows.append([run.steps, run.steps * (read + run.steps)])
         seconds.append(max(run.seconds - plain, 0.0))
     if not rows:

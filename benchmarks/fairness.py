@@ -22,7 +22,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from areaviz.backend.access import new_reader, reader_cookie
+from areaviz.backend.access import make_reader_id, name_reader_cookie
 from benchmarks.report import command, markdown, processor, publish
 from tests.faults.served import Served, served
 from tests.gateway.client import port_of, put
@@ -63,8 +63,8 @@ def headers(app: Served, cookies: str, address: str) -> dict[str, str]:
         cookies: "none", "fresh" for a new cookie, or the id of a reader.
         address: The client's address, as the proxy reports it.
     """
-    reader = new_reader() if cookies == "fresh" else cookies
-    cookie = {} if cookies == "none" else {"Cookie": f"{reader_cookie(port_of(app))}={reader}"}
+    reader = make_reader_id() if cookies == "fresh" else cookies
+    cookie = {} if cookies == "none" else {"Cookie": f"{name_reader_cookie(port_of(app))}={reader}"}
     return {"X-Forwarded-For": address} | cookie
 
 
@@ -113,7 +113,7 @@ def _field(number: int, content: bytes) -> bytes:
 
 def message_cost(app: Served, cookies: str, content: bytes) -> Cost:
     """Send a huge message from several sockets, and measure what they cost the app."""
-    own = new_reader() if cookies == "one" else cookies
+    own = make_reader_id() if cookies == "one" else cookies
     with ExitStack() as stack:
         tabs = []
         for _ in range(SOCKETS):
@@ -144,7 +144,7 @@ def upload_wait(app: Served, cookies: str) -> float:
     Raises:
         RuntimeError: The other reader's upload was not accepted.
     """
-    own = new_reader() if cookies == "one" else cookies
+    own = make_reader_id() if cookies == "one" else cookies
     with ExitStack() as stack:
         for number in range(IDLE_UPLOADS):
             given = headers(app, own, ATTACKER)

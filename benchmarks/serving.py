@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from areaviz.backend import wire
-from areaviz.backend.access import digest_of, read_token, write_token
+from areaviz.backend.access import compute_digest, read_token, write_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
@@ -127,11 +127,11 @@ def main() -> None:
             probe.bind(("127.0.0.1", 0))
             place = Place(port=probe.getsockname()[1])
         near = stack.enter_context(
-            in_process_server(CachedBackend(open_models()), digest_of(token))
+            in_process_server(CachedBackend(open_models()), compute_digest(token))
         )
         began = time.perf_counter()
         far = stack.enter_context(
-            serve_backend(open_models, digest_of(token), Scale(replicas=2), place)
+            serve_backend(open_models, compute_digest(token), Scale(replicas=2), place)
         )
         started = time.perf_counter() - began
         here = CachedBackend(open_models())

@@ -25,7 +25,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from areaviz.backend.access import reader_cookie
+from areaviz.backend.access import name_reader_cookie
 from areaviz.backend.costs import Costs
 from areaviz.cards.card import read_card
 from areaviz.data.paths import CHECKPOINTS
@@ -84,7 +84,7 @@ def expensive_text(part: float = PART) -> str:
 
 def cookie_of(app: Served, number: int) -> str:
     """Return the header of a reader's cookie."""
-    return f"{reader_cookie(int(app.url.rsplit(':', 1)[1]))}={number:032x}"
+    return f"{name_reader_cookie(int(app.url.rsplit(':', 1)[1]))}={number:032x}"
 
 
 def wait_beside(app: Served, cookies: str) -> Beside:

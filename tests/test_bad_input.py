@@ -18,7 +18,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from areaviz.backend import wire
-from areaviz.backend.access import digest_of
+from areaviz.backend.access import compute_digest
 from areaviz.backend.local import LocalBackend
 from areaviz.cli import build
 from areaviz.server.api import Api
@@ -120,7 +120,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def api(checkpoints: Path) -> Api:
-    return Api(LocalBackend(checkpoints, "cpu"), digest_of(TOKEN))
+    return Api(LocalBackend(checkpoints, "cpu"), compute_digest(TOKEN))
 
 
 @EVERY

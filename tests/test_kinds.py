@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import areaviz
 from areaviz.analysis.batches import run_examples
 from areaviz.analysis.measures import MEASURES
-from areaviz.backend.access import digest_of
+from areaviz.backend.access import compute_digest
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.remote import RemoteBackend
@@ -29,7 +29,7 @@ from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
-from areaviz.cli.validate import describe_file, schema_text
+from areaviz.cli.validate import describe_file, read_schema
 from areaviz.data.clip_files import encode_gif
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.sound_files import encode_flac
@@ -93,7 +93,7 @@ def traces(backend: LocalBackend) -> dict[str, Trace]:
 
 @pytest.fixture(scope="module")
 def remote(backend: LocalBackend) -> Iterator[RemoteBackend]:
-    with serving(Api(CachedBackend(backend), digest_of(TOKEN))) as running:
+    with serving(Api(CachedBackend(backend), compute_digest(TOKEN))) as running:
         yield RemoteBackend(running.address, TOKEN, answer_seconds=30)
 
 
@@ -140,7 +140,7 @@ def test_file(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
     assert "a trace, version" in describe_file(path)
     with zipfile.ZipFile(path) as archive:
         document = json.loads(archive.read(codec.DOCUMENT))
-    Draft202012Validator(json.loads(schema_text())).validate(document)
+    Draft202012Validator(json.loads(read_schema())).validate(document)
 
 
 @EVERY

@@ -17,7 +17,7 @@ from itertools import count
 
 from areaviz.analysis.run import IN_FLIGHT, AnalysisStopped
 from areaviz.shares.limits import ANALYSES_AT_ONCE, ANALYSES_RUNNING, Scope
-from areaviz.shares.visitors import OverLimit, most_of
+from areaviz.shares.visitors import OverLimit, get_limit_of_scope
 from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
@@ -239,7 +239,7 @@ class Jobs:
         if sum(job.owner == owner for job in running) >= ANALYSES_AT_ONCE.value():
             raise OverLimit(ANALYSES_AT_ONCE, Scope.READER)
         of_address = sum(job.address == address for job in running)
-        if address and of_address >= most_of(ANALYSES_AT_ONCE, Scope.ADDRESS):
+        if address and of_address >= get_limit_of_scope(ANALYSES_AT_ONCE, Scope.ADDRESS):
             raise OverLimit(ANALYSES_AT_ONCE, Scope.ADDRESS)
         if len(running) >= ANALYSES_RUNNING.value():
             raise OverLimit(ANALYSES_RUNNING, Scope.APP)

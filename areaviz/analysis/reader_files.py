@@ -83,7 +83,7 @@ class ReaderFiles:
         Args:
             analyses: the folder of analyses.
             mark: the user's id, 64 hexadecimal digits.
-            network: the user's network address, "" if it is unknown (`network_of`).
+            network: the user's network address, "" if it is unknown (`find_network`).
         """
         if not _MARK.fullmatch(mark):
             raise ValueError("A reader's mark has 64 hexadecimal digits.")

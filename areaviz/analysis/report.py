@@ -13,7 +13,7 @@ from areaviz.analysis.report_figures import (
     render_word_scores,
 )
 from areaviz.analysis.report_themes import render_themes
-from areaviz.components.parts import text_of
+from areaviz.components.parts import read_text
 from areaviz.drawing.labels import pluralise
 from areaviz.drawing.markup import make_document, make_element
 from areaviz.trace.errors import InputError
@@ -60,7 +60,7 @@ def report_page(report: Report) -> str:
         make_element("p", _describe_facts(report), class_="facts"),
         make_element("nav", *links, aria_label="Parts"),
     )
-    style = text_of("page/page.css") + text_of("page/report.css")
+    style = read_text("page/page.css") + read_text("page/report.css")
     return make_document(title, [style], [], [header, *body, make_element("footer", FOOTER)])
 
 

@@ -26,7 +26,8 @@ MIN_LENGTH, MAX_LENGTH, MIN_DIFFERENT = 16, 512, 8
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 _ADVICE = "Write a new one with: python -m areaviz serve token FILE"
 
-# Environment variable with the key of admission (`admission_key`); empty if no token is needed.
+# Environment variable with the key of admission (`make_admission_key`); empty if no token is
+# needed.
 KEY_SETTING = "AREAVIZ_ADMISSION_KEY"
 
 ADMITTED_DAYS, READER_DAYS = 30, 400
@@ -44,7 +45,7 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-def local_address(host: str, port: int) -> str:
+def make_local_address(host: str, port: int) -> str:
     """Return the local URL of a server that listens at a host and port."""
     host = "127.0.0.1" if host in EVERY_ADDRESS else host
     return f"http://{bracket_host(host)}:{port}"
@@ -55,14 +56,14 @@ def bracket_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def digest_of(token: str) -> str:
+def compute_digest(token: str) -> str:
     """Return the SHA-256 of a token, which recognises it without storing it."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_token(given: str, digest: str) -> bool:
     """Return whether a digest belongs to this token, in constant time."""
-    return hmac.compare_digest(digest_of(given), digest)
+    return hmac.compare_digest(compute_digest(given), digest)
 
 
 def check_token(token: str) -> str:
@@ -123,12 +124,12 @@ def write_token(path: Path) -> None:
         file.write(secrets.token_urlsafe(32) + "\n")
 
 
-def reader_cookie(port: int) -> str:
+def name_reader_cookie(port: int) -> str:
     """Return the name of the cookie that holds the user's id."""
     return f"areaviz_reader_{port}"
 
 
-def new_reader() -> str:
+def make_reader_id() -> str:
     """Return the id of a new user: 32 random hexadecimal digits."""
     return secrets.token_hex(16)
 
@@ -138,12 +139,12 @@ def is_reader(value: str) -> bool:
     return _READER.fullmatch(value) is not None
 
 
-def admission_cookie(port: int) -> str:
+def name_admission_cookie(port: int) -> str:
     """Return the name of the cookie that proves admission."""
     return f"areaviz_admission_{port}"
 
 
-def admission_key(token: str) -> str:
+def make_admission_key(token: str) -> str:
     """Return the key that signs admissions, in hexadecimal. A new token revokes all admissions."""
     secret = token.encode("utf-8", "surrogatepass")
     return hmac.new(secret, b"areaviz admission", hashlib.sha256).hexdigest()
@@ -155,7 +156,7 @@ def make_admission(key: str, now: float | None = None) -> str:
     The app therefore stores nothing, and users stay admitted after a restart.
     """
     second = str(int(time.time() if now is None else now))
-    return f"{second}.{_signature(key, second)}"
+    return f"{second}.{_sign(key, second)}"
 
 
 def is_admission(value: str, key: str, now: float | None = None) -> bool:
@@ -163,7 +164,7 @@ def is_admission(value: str, key: str, now: float | None = None) -> bool:
     second, _, signature = value.partition(".")
     if not second.isascii() or not second.isdigit() or len(second) > 12:
         return False
-    genuine = hmac.compare_digest(signature.encode(), _signature(key, second).encode())
+    genuine = hmac.compare_digest(signature.encode(), _sign(key, second).encode())
     age = (time.time() if now is None else now) - int(second)
     return genuine and age <= ADMITTED_DAYS * _DAY
 
@@ -187,5 +188,5 @@ def set_cookie(name: str, value: str, days: int, secure: bool, framed: bool, bas
     return f"{name}={value}; Path={base or '/'}; Max-Age={days * _DAY}; HttpOnly; {site}"
 
 
-def _signature(key: str, second: str) -> str:
+def _sign(key: str, second: str) -> str:
     return hmac.new(bytes.fromhex(key), second.encode(), hashlib.sha256).hexdigest()

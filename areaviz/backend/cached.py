@@ -60,7 +60,7 @@ class CachedBackend(Wrapper):
         """
         if request.target is not None:
             return self._inner.trace(request, progress, caller)
-        key = key_of(request, self.models().get(request.model))
+        key = make_cache_key(request, self.models().get(request.model))
         if caller.in_background:
             return self._remembered(key, request, progress, caller)
         with self._alone(key, progress):
@@ -75,7 +75,7 @@ class CachedBackend(Wrapper):
         caller: Caller = OWN_WORK,
     ) -> Logits:
         """Return the cached logit terms or new ones, see `Explaining`."""
-        key = key_of(request, self.models().get(request.model)), site, layer
+        key = make_cache_key(request, self.models().get(request.model)), site, layer
         with self._lock:
             found = self._logits.get(key)
         if found is None:
@@ -129,7 +129,7 @@ class CachedBackend(Wrapper):
             running.release()
 
 
-def key_of(request: Request, card: Card | None) -> str:
+def make_cache_key(request: Request, card: Card | None) -> str:
     """Return the cache key of a trace.
 
     It is the SHA-256 of the request, its input data and the model's card.

@@ -86,11 +86,15 @@ class Costs:
     def predict(self, request: Request) -> float:
         """Return the approximate time of a request, in seconds of one processor."""
         cost = self._table.get(request.model, Cost())
-        return self._speeds.get(request.model, 1.0) * _seconds(cost, request, self._card(request))
+        return self._speeds.get(request.model, 1.0) * _estimate_seconds(
+            cost, request, self._card(request)
+        )
 
     def learn(self, request: Request, seconds: float) -> None:
         """Correct the predictions for a model by the actual time of a request."""
-        predicted = _seconds(self._table.get(request.model, Cost()), request, self._card(request))
+        predicted = _estimate_seconds(
+            self._table.get(request.model, Cost()), request, self._card(request)
+        )
         seen = min(max(seconds / max(predicted, 1e-3), FASTEST), SLOWEST)
         before = self._speeds.get(request.model, 1.0)
         self._speeds[request.model] = NEWEST * seen + (1 - NEWEST) * before
@@ -104,8 +108,8 @@ class Costs:
         seconds, most = self.predict(request), QUESTION_SECONDS.value()
         if seconds > most and request.model in self._table:
             raise InputError(
-                f"This question would take about {_rounded(seconds)} seconds of computation."
-                f" {QUESTION_SECONDS.said()} {_advice(request)}"
+                f"This question would take about {_round_seconds(seconds)} seconds of computation."
+                f" {QUESTION_SECONDS.said()} {_make_advice(request)}"
             )
 
     def check_running(self, jobs: Iterable[Job], seconds: float) -> None:
@@ -118,8 +122,8 @@ class Costs:
         most = OVERRUN * QUESTION_SECONDS.value() * len(running)
         if seconds > most and all(job.visitor is not None for job in running):
             raise InputError(
-                f"This question was stopped after {_rounded(seconds)} seconds of computation."
-                f" {QUESTION_SECONDS.said()} {_advice(running[0].request)}"
+                f"This question was stopped after {_round_seconds(seconds)} seconds of computation."
+                f" {QUESTION_SECONDS.said()} {_make_advice(running[0].request)}"
             )
 
     def _card(self, request: Request) -> Card | None:
@@ -136,7 +140,7 @@ def read_costs() -> dict[str, Cost]:
     return found
 
 
-def items_read(request: Request, card: Card | None) -> float:
+def estimate_items_read(request: Request, card: Card | None) -> float:
     """Return the approximate number of items that a model reads for a request."""
     is_by_character = card is not None and card.level == "character"
     items = len(request.text) / (1.0 if is_by_character else CHARACTERS)
@@ -154,12 +158,12 @@ def count_attended_items(request: Request, card: Card | None, steps: float) -> f
     beam = request.beam if request.method == "beam" else 1
     trained = card.config.get("area_size", 0) if card is not None else 0
     areas = request.area_size / trained if request.area_size and trained else 1.0
-    return beam * (items_read(request, card) + steps / 2) * areas
+    return beam * (estimate_items_read(request, card) + steps / 2) * areas
 
 
-def _seconds(cost: Cost, request: Request, card: Card | None) -> float:
-    read = items_read(request, card)
-    written = _written(cost, request, card)
+def _estimate_seconds(cost: Cost, request: Request, card: Card | None) -> float:
+    read = estimate_items_read(request, card)
+    written = _estimate_items_written(cost, request, card)
     seconds = cost.start
     if request.target is None:
         seconds += written * (cost.step + cost.item * count_attended_items(request, card, written))
@@ -169,11 +173,11 @@ def _seconds(cost: Cost, request: Request, card: Card | None) -> float:
     return seconds
 
 
-def _written(cost: Cost, request: Request, card: Card | None) -> float:
+def _estimate_items_written(cost: Cost, request: Request, card: Card | None) -> float:
     """Return the approximate number of items that are written."""
     if request.target is not None:
-        return items_read(Request(request.model, request.target), card)
-    read = items_read(request, card)
+        return estimate_items_read(Request(request.model, request.target), card)
+    read = estimate_items_read(request, card)
     written = cost.fixed + cost.written * read
     limit = card.length_limit if card is not None else None
     if limit is None or request.picture is not None:
@@ -183,11 +187,11 @@ def _written(cost: Cost, request: Request, card: Card | None) -> float:
     return most if request.method == "beam" and request.beam > 4 else min(written, most)
 
 
-def _rounded(seconds: float) -> str:
+def _round_seconds(seconds: float) -> str:
     return f"{seconds:,.0f}" if seconds >= 10 else f"{seconds:.2g}"
 
 
-def _advice(request: Request) -> str:
+def _make_advice(request: Request) -> str:
     """Return how a user can change a question so that it takes less time."""
     ways = ["shorten the text"] if request.text else []
     if request.method == "beam":

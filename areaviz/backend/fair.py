@@ -67,7 +67,7 @@ class FairBackend(Wrapper):
         for reader, count in self.questions.by_reader().items():
             with self._lock:
                 seconds = round(self._seconds.get(reader, 0.0), 1)
-            mark = mark_of(reader)
+            mark = find_mark(reader)
             found.append({"reader": mark, "questions": int(count), "seconds": seconds})
         return found
 
@@ -92,7 +92,7 @@ class FairBackend(Wrapper):
                 del self._seconds[reader]
 
 
-def mark_of(reader: str) -> str:
+def find_mark(reader: str) -> str:
     """Return a short mark of a user for the operator. It does not give access to the session."""
     if not reader:
         return "without a cookie"

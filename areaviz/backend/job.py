@@ -60,7 +60,7 @@ class AllLeft(Exception):
     """No caller waits for the batch any more."""
 
 
-def as_sentence(error: BaseException) -> Exception:
+def convert_to_sentence(error: BaseException) -> Exception:
     """Return an error with a message for users, and log unexpected errors."""
     if isinstance(error, InputError | BackendError | AllLeft):
         return error

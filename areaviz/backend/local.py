@@ -16,7 +16,7 @@ from areaviz.adapters.folder_model import FolderModel, check_given
 from areaviz.adapters.weights import NoRoom
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.costs import Costs
-from areaviz.backend.job import as_sentence
+from areaviz.backend.job import convert_to_sentence
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
 from areaviz.cards.former_models import find_successor
@@ -123,7 +123,7 @@ class LocalBackend:
                 model = self.load(checked)
                 if not isinstance(model, ExplainingModel):
                     raise InputError("This model has no weights that can be explained.")
-                return model.logits(checked, site, layer, _counted(report))
+                return model.logits(checked, site, layer, _count_steps(report))
 
         return self._worker.alone(checked, explain, progress, caller)
 
@@ -142,7 +142,7 @@ class LocalBackend:
             return [*self._run([self._checked(one) for one in requests], _ignore)]
         except Exception as error:
             if len(requests) == 1:
-                told = as_sentence(error)
+                told = convert_to_sentence(error)
                 if isinstance(told, InputError):
                     return [told]
                 raise told from error
@@ -231,7 +231,7 @@ class LocalBackend:
 
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
         with self._computing(report):
-            return self.load(requests[0]).trace(requests, _counted(report))
+            return self.load(requests[0]).trace(requests, _count_steps(report))
 
     @contextmanager
     def _computing(self, report: Progress) -> Iterator[None]:
@@ -267,7 +267,7 @@ class LocalBackend:
         return load(place, card, self._device, area_size)
 
 
-def _counted(report: Progress) -> OnStep:
+def _count_steps(report: Progress) -> OnStep:
     """Return a callback for the steps of a model that reports them as progress."""
     return lambda done, most: report(done / most, f"Writing item {done}")
 

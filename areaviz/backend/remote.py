@@ -19,7 +19,7 @@ from requests.adapters import HTTPAdapter
 
 from areaviz.backend import wire
 from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.backend.cached import key_of
+from areaviz.backend.cached import make_cache_key
 from areaviz.cards.card import Card
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import archive, codec
@@ -103,9 +103,9 @@ class RemoteBackend:
 
         body = wire.trace_to_json(wire.TraceMessage(checked, marked))
         content = self._send(wire.TRACE, archive.MAX_BYTES, body, key)
-        with _damage_as_backend_error():
+        with _convert_damage_errors():
             found = codec.from_bytes(content, fetch)
-        if not _answers(found.request, checked):
+        if not _is_answer_to(found.request, checked):
             raise BackendError("The model server answered another request. Run the model again.")
         return found
 
@@ -124,11 +124,11 @@ class RemoteBackend:
         key = self._key(checked)
         message = wire.LayerMessage(checked, key, site, layer, self._marked(caller))
         content = self._send(wire.LOGITS, archive.MAX_BYTES, wire.layer_to_json(message), key)
-        with _damage_as_backend_error():
+        with _convert_damage_errors():
             return logits_from_bytes(content)
 
     def _key(self, checked: Request) -> str:
-        return key_of(checked, self.models().get(checked.model))
+        return make_cache_key(checked, self.models().get(checked.model))
 
     def _marked(self, caller: Caller) -> Caller:
         """Return a caller with marks instead of the user's id, which is a secret."""
@@ -146,7 +146,7 @@ class RemoteBackend:
     def _layer(self, message: wire.LayerMessage, shape: tuple[int, ...]) -> FloatArray:
         most = 4 * math.prod(shape) + _CHUNK
         content = self._send(wire.LAYER, most, wire.layer_to_json(message), message.key)
-        with _damage_as_backend_error():
+        with _convert_damage_errors():
             return codec.layer_from_bytes(content, shape)
 
     def _described(self) -> wire.ServerDescription:
@@ -169,8 +169,8 @@ class RemoteBackend:
     def _fetch_about(self) -> None:
         try:
             content = self._send(wire.MODELS, wire.MAX_ABOUT_BYTES, seconds=ABOUT_SECONDS)
-            with _damage_as_backend_error():
-                self._about, holds = wire.about_from_json(content), ABOUT_SECONDS
+            with _convert_damage_errors():
+                self._about, holds = wire.decode_description(content), ABOUT_SECONDS
         except BackendError as error:
             self._about = replace(self._about, problems=(str(error),))
             holds = ABOUT_AGAIN_SECONDS
@@ -226,7 +226,7 @@ class RemoteBackend:
                 if len(content) > most:
                     raise BackendError(_STRANGE)
             if answer.status_code != 200:
-                raise _failure(answer.status_code, bytes(content))
+                raise _make_failure(answer.status_code, bytes(content))
             return bytes(content)
 
 
@@ -241,7 +241,7 @@ _STRANGE = (
 )
 
 
-def _failure(status: int, content: bytes) -> Exception:
+def _make_failure(status: int, content: bytes) -> Exception:
     """Return the error for an answer that reports a failure."""
     kind, sentence = wire.failure_from_json(content)
     if kind == "input":
@@ -263,7 +263,7 @@ def _failure(status: int, content: bytes) -> Exception:
     return _Broken(f"status {status}") if status >= _SERVER_ERROR else BackendError(_STRANGE)
 
 
-def _answers(found: Request, asked: Request) -> bool:
+def _is_answer_to(found: Request, asked: Request) -> bool:
     """Return whether a trace belongs to this request. Its picture may be the visible part only."""
     if found.picture is None or asked.picture is None:
         return found == asked
@@ -272,7 +272,7 @@ def _answers(found: Request, asked: Request) -> bool:
 
 
 @contextmanager
-def _damage_as_backend_error() -> Iterator[None]:
+def _convert_damage_errors() -> Iterator[None]:
     """Raise a BackendError for a damaged answer, which the user's input did not cause."""
     try:
         yield

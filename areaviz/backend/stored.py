@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
-from areaviz.backend.cached import key_of
+from areaviz.backend.cached import make_cache_key
 from areaviz.cards.card import Card
 from areaviz.trace import codec
 from areaviz.trace.best_alignment import add_best, remove_best
@@ -43,7 +43,7 @@ class StoredBackend(Wrapper):
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         """Return the stored trace or a new one, and pass on exceptions of the wrapped backend."""
-        path = path_of(self._folder, request, self.models())
+        path = find_path(self._folder, request, self.models())
         if path.is_file():
             try:
                 return self._with_best(codec.load(path))
@@ -72,14 +72,14 @@ class RecordingBackend(StoredBackend):
     ) -> Trace:
         """Return a new trace, and pass on exceptions of the wrapped backend."""
         trace = self._inner.trace(request, progress, caller)
-        path = path_of(self._folder, request, self.models())
+        path = find_path(self._folder, request, self.models())
         # The card says which heads to join, and that choice may have changed.
         codec.save(remove_best(trace), path, half=True)
         self.written.append(path)
         return trace
 
 
-def path_of(folder: Path, request: Request, cards: Mapping[str, Card]) -> Path:
+def find_path(folder: Path, request: Request, cards: Mapping[str, Card]) -> Path:
     """Return the path of a request's trace."""
     card = cards.get(request.model)
     if card is not None and card.files:
@@ -90,7 +90,7 @@ def path_of(folder: Path, request: Request, cards: Mapping[str, Card]) -> Path:
         if card.grammar:
             used.append({"grammar": card.grammar})
         model = hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
-        key = f"{key_of(request, None)}{model}"
+        key = f"{make_cache_key(request, None)}{model}"
     else:
-        key = key_of(request, card)
+        key = make_cache_key(request, card)
     return folder / f"{hashlib.sha256(key.encode()).hexdigest()[:DIGITS]}.npz"

@@ -26,13 +26,13 @@ class TurnQueue:
         return self._count
 
     def __contains__(self, job: Job) -> bool:
-        address, reader = _place(job)
+        address, reader = _find_queue_place(job)
         readers = self._addresses.get(address)
         return readers is not None and job in readers.get(reader, ())
 
     def add(self, job: Job) -> None:
         """Add a job behind the other jobs of its user."""
-        address, reader = _place(job)
+        address, reader = _find_queue_place(job)
         readers = self._addresses.setdefault(address, OrderedDict())
         readers.setdefault(reader, deque()).append(job)
         self._count += 1
@@ -43,7 +43,7 @@ class TurnQueue:
         Raises:
             ValueError: if the job is not in the queue.
         """
-        address, reader = _place(job)
+        address, reader = _find_queue_place(job)
         readers = self._addresses.get(address, OrderedDict())
         jobs = readers.get(reader, deque())
         jobs.remove(job)
@@ -79,7 +79,7 @@ class TurnQueue:
         return self._count
 
 
-def _place(job: Job) -> tuple[str, str]:
+def _find_queue_place(job: Job) -> tuple[str, str]:
     """Return the address and the user under which a job is queued."""
     visitor = job.visitor
     if visitor is None:

@@ -103,19 +103,19 @@ class LayerMessage:
     caller: Caller = OWN_WORK
 
 
-def about_to_json(backend: Backend) -> bytes:
+def encode_description(backend: Backend) -> bytes:
     """Encode the descriptions of a backend."""
     cards = [card.entries for card in backend.models().values()]
-    return _dumps({"models": cards, "problems": backend.problems(), "device": backend.device()})
+    return _dump_json({"models": cards, "problems": backend.problems(), "device": backend.device()})
 
 
-def about_from_json(content: bytes) -> ServerDescription:
+def decode_description(content: bytes) -> ServerDescription:
     """Decode the descriptions of a server.
 
     Raises:
         ValueError: if they are damaged.
     """
-    entries = _loads(content)
+    entries = _load_json(content)
     models, problems = (take(entries, key, list) for key in ("models", "problems"))
     cards = [parse_card(entry) for entry in models]
     return ServerDescription(
@@ -125,7 +125,7 @@ def about_from_json(content: bytes) -> ServerDescription:
 
 def trace_to_json(message: TraceMessage) -> bytes:
     """Encode a message for /trace, with its input data."""
-    return _dumps(_request_entries(message.request) | _caller_entries(message.caller))
+    return _dump_json(_request_entries(message.request) | _encode_caller(message.caller))
 
 
 def trace_from_json(content: bytes) -> TraceMessage:
@@ -134,15 +134,15 @@ def trace_from_json(content: bytes) -> TraceMessage:
     Raises:
         InputError: if the message is damaged.
     """
-    with _as_input_error():
-        entries = _stranger_entries(content)
-        return TraceMessage(_request(entries), _caller(entries))
+    with _raise_input_errors():
+        entries = _load_untrusted(content)
+        return TraceMessage(_decode_request(entries), _decode_caller(entries))
 
 
 def layer_to_json(message: LayerMessage) -> bytes:
     """Encode a message for /layer or /logits."""
     where = {"key": message.key, "site": message.site, "layer": message.layer}
-    return _dumps(_request_entries(message.request) | where | _caller_entries(message.caller))
+    return _dump_json(_request_entries(message.request) | where | _encode_caller(message.caller))
 
 
 def layer_from_json(content: bytes) -> LayerMessage:
@@ -151,44 +151,44 @@ def layer_from_json(content: bytes) -> LayerMessage:
     Raises:
         InputError: if the message is damaged.
     """
-    with _as_input_error():
-        entries = _stranger_entries(content)
+    with _raise_input_errors():
+        entries = _load_untrusted(content)
         return LayerMessage(
-            _request(entries),
+            _decode_request(entries),
             take(entries, "key", str),
             take(entries, "site", str),
             take(entries, "layer", int),
-            _caller(entries),
+            _decode_caller(entries),
         )
 
 
 def failure_to_json(kind: str, sentence: str) -> bytes:
     """Encode a failure with its message."""
-    return _dumps({"error": kind, "sentence": sentence})
+    return _dump_json({"error": kind, "sentence": sentence})
 
 
 def failure_from_json(content: bytes) -> tuple[str, str]:
     """Decode the kind of a failure and its message; ("", "") for any other content."""
     try:
-        entries = _loads(content)
+        entries = _load_json(content)
         kind, sentence = take(entries, "error", str), take(entries, "sentence", str)
     except (ValueError, RecursionError):
         return "", ""
     return (kind, sentence) if kind in FAILURES else ("", "")
 
 
-def large_sites(trace: Trace) -> Collection[str]:
+def list_large_sites(trace: Trace) -> Collection[str]:
     """Return the sites whose weights are fetched on demand."""
     return [site for site, found in trace.maps.items() if found.weights.nbytes > INLINE_BYTES]
 
 
-def _caller_entries(caller: Caller) -> dict[str, Any]:
+def _encode_caller(caller: Caller) -> dict[str, Any]:
     visitor = caller.visitor
     marks = None if visitor is None else [visitor.reader, visitor.address]
     return {"background": caller.in_background, "visitor": marks}
 
 
-def _caller(entries: dict[str, Any]) -> Caller:
+def _decode_caller(entries: dict[str, Any]) -> Caller:
     """Decode the caller. A message without these entries comes from an older app."""
     in_background = entries.get("background") is True
     match entries.get("visitor"):
@@ -206,15 +206,15 @@ def _request_entries(request: Request) -> dict[str, Any]:
     return entries
 
 
-def _request(entries: dict[str, Any]) -> Request:
+def _decode_request(entries: dict[str, Any]) -> Request:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name, key in CONTENTS.items():
         if entries.get(key) is not None:
-            arrays[f"request.{name}"] = _array(MEDIA[name], entries[key])
+            arrays[f"request.{name}"] = _decode_array(MEDIA[name], entries[key])
     return read_request(take(entries, "request", dict), arrays)
 
 
-def _array(medium: type[Medium], entry: Any) -> np.ndarray[Any, Any]:
+def _decode_array(medium: type[Medium], entry: Any) -> np.ndarray[Any, Any]:
     sizes = [take(entry, size, int) for size in medium.sizes]
     # A negative size would stand for any size.
     if min(sizes, default=1) < 1:
@@ -224,7 +224,7 @@ def _array(medium: type[Medium], entry: Any) -> np.ndarray[Any, Any]:
 
 
 @contextmanager
-def _as_input_error() -> Iterator[None]:
+def _raise_input_errors() -> Iterator[None]:
     """Raise an InputError for errors in an untrusted message."""
     try:
         yield
@@ -234,20 +234,20 @@ def _as_input_error() -> Iterator[None]:
         raise InputError(f"The request is damaged ({str(error)[:200]}). Send it again.") from error
 
 
-def _stranger_entries(content: bytes) -> dict[str, Any]:
+def _load_untrusted(content: bytes) -> dict[str, Any]:
     try:
-        return _loads(content)
+        return _load_json(content)
     except (ValueError, RecursionError) as error:
         raise InputError(
             "The request body is not valid JSON for this server. Send it again."
         ) from error
 
 
-def _dumps(entries: dict[str, Any]) -> bytes:
+def _dump_json(entries: dict[str, Any]) -> bytes:
     return json.dumps(entries, separators=(",", ":")).encode("ascii")
 
 
-def _loads(content: bytes) -> dict[str, Any]:
+def _load_json(content: bytes) -> dict[str, Any]:
     entries = json.loads(content)
     if not isinstance(entries, dict):
         raise ValueError("it holds no entries")

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from areaviz.backend.background_budget import BackgroundBudget, RunClock
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.costs import Costs
-from areaviz.backend.job import AllLeft, Job, as_sentence
+from areaviz.backend.job import AllLeft, Job, convert_to_sentence
 from areaviz.backend.turn_queue import TurnQueue
 from areaviz.shares.limits import QUESTIONS_WAITING
 from areaviz.trace.errors import BackendBusy, BackendError
@@ -301,10 +301,10 @@ class Worker:
 
     def _run_singly(self, jobs: list[Job], error: BaseException) -> None:
         if len(jobs) == 1:
-            jobs[0].error = as_sentence(error)
+            jobs[0].error = convert_to_sentence(error)
             return
         for job in jobs:
             try:
                 self._run_jobs([job])
             except BaseException as own:
-                job.error = as_sentence(own)
+                job.error = convert_to_sentence(own)

@@ -78,7 +78,7 @@ def build(chosen: str | None) -> typer.Typer:
     )
     for name, (module, line) in COMMANDS.items():
         if name != chosen:
-            app.command(name, help=line)(_stub)
+            app.command(name, help=line)(_do_nothing)
             continue
         command = getattr(import_module(f"areaviz.cli.{module}"), name)
         if isinstance(command, typer.Typer):
@@ -121,5 +121,5 @@ def _with_home(argument: str) -> str:
     return argument
 
 
-def _stub() -> None:
+def _do_nothing() -> None:
     """Do nothing. This function lets `--help` list a command without importing its module."""

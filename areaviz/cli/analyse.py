@@ -25,7 +25,7 @@ from areaviz.cli.options import (
     Beam,
     Checkpoints,
     Device,
-    decoding_options,
+    make_decoding_options,
 )
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
@@ -168,7 +168,7 @@ def analyse(
         raise InputError("--causes searches the attention of a model. Give a --model, too.")
     if themes or causes:
         check_count(len(brought.dataset.examples))
-    titles = _titles([*brought.outputs, *(one.name for one in models)])
+    titles = _make_titles([*brought.outputs, *(one.name for one in models)])
     # Imported here, because the modules for reports take a second to import. The options are
     # checked before the models run, because a run can take hours.
     from areaviz.cli.analyse_report import Asked, check_options, print_results
@@ -177,7 +177,7 @@ def analyse(
         corpus, errors or [], by, where or [], table, report, themes or causes, causes, baseline
     )
     prepared = check_options(asked, brought, titles)
-    request = Request("", "", *decoding_options(beam), area_size)
+    request = Request("", "", *make_decoding_options(beam), area_size)
     runs: list[Rows] = [
         make_rows_from_outputs(brought.dataset, texts) for texts in brought.outputs.values()
     ]
@@ -189,7 +189,7 @@ def analyse(
     print_results(prepared, dict(zip(titles, runs, strict=True)), systems)
 
 
-def _titles(names: list[str]) -> list[str]:
+def _make_titles(names: list[str]) -> list[str]:
     """Return a title for each run. A name that repeats gets a number, such as "small (2)"."""
     found: list[str] = []
     for name in names:
@@ -218,15 +218,15 @@ def _run(model: Named, dataset: Dataset, request: Request, place: tuple[Path, st
         before, start = len(file), perf_counter()
         if engine == "ray":
             opened = partial(open_run, checkpoints, device, model.folders)
-            analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
+            analyse_on_ray(dataset, request, opened, file, _make_progress(bar))
         else:
             together = partial(open_run_together, checkpoints, device, model.folders)
-            analyse_in_processes(dataset, request, together, file, _progress_in(bar))
+            analyse_in_processes(dataset, request, together, file, _make_progress(bar))
     new, seconds = len(file) - before, perf_counter() - start
     if new:
         typer.echo(f"{name}: {new:,} examples in {seconds:,.0f} s, {new / seconds:.2f} a second")
     return file.rows
 
 
-def _progress_in(bar: Any) -> Callable[[int, int], None]:
+def _make_progress(bar: Any) -> Callable[[int, int], None]:
     return lambda done, _: bar.update(done - bar.pos)

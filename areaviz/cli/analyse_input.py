@@ -82,7 +82,7 @@ def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> 
             f" {', '.join(SAMPLE_SETS)}."
         )
     if place.is_dir():
-        files.update(_files_of_folder(place))
+        files.update(_list_files(place))
         return
     files[place.name] = place
     files.update(find_media_beside(place))
@@ -90,7 +90,7 @@ def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> 
         chosen[place.name] = SOURCE
 
 
-def _files_of_folder(folder: Path) -> dict[str, Path]:
+def _list_files(folder: Path) -> dict[str, Path]:
     """Return the files of a folder by name: its table and media.
 
     A folder without a table gives its media, or all of its files if it has no media.

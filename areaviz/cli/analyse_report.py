@@ -93,8 +93,8 @@ def check_options(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prep
         metrics = dict.fromkeys(name for one in brought.scores.values() for name in one)
         judged = [ALL_MEASURES[name].title for name in ("mqm", "judged")]
         check_choice("by", asked.by, (*BY, *metrics, *brought.dataset.metadata, *judged))
-    places = _places(asked.where, brought)
-    judgements = _judgements(asked.errors, brought, titles)
+    places = _choose_examples(asked.where, brought)
+    judgements = _read_judgements(asked.errors, brought, titles)
     corpus = asked.corpus
     frequency = read_corpus(corpus.name, {corpus.name: corpus}) if corpus else None
     return Prepared(brought, asked, judgements, frequency, places)
@@ -110,7 +110,7 @@ def _check_writable(path: Path) -> None:
         raise InputError(f'"{path}" cannot be written. Choose a place where you may write.')
 
 
-def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
+def _choose_examples(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
     """Return the indices of examples that meet all conditions, or None for all examples."""
     if not wheres:
         return None
@@ -198,7 +198,9 @@ def _begin_theme(theme: Theme) -> Counted:
     return lambda done, planned: None
 
 
-def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str]) -> list[Judgement]:
+def _read_judgements(
+    paths: Sequence[Path], brought: Brought, systems: Sequence[str]
+) -> list[Judgement]:
     """Return the judgements in the given files.
 
     Without files, return the judgements made in the app and those in the files of the set.

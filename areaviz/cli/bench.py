@@ -25,7 +25,7 @@ def bench(
 
     To list a benchmark's own options, run: areaviz bench NAME -- --help.
     """
-    found = benchmarks()
+    found = list_benchmarks()
     if not name:
         width = max(map(len, found))
         for each, line in found.items():
@@ -39,7 +39,7 @@ def bench(
     raise typer.Exit(done.returncode)
 
 
-def benchmarks() -> dict[str, str]:
+def list_benchmarks() -> dict[str, str]:
     """Return the available benchmarks, each with the first line of its docstring.
 
     Raises:

@@ -61,7 +61,7 @@ def faithfulness(
     """Measure how faithful an attention map is to its model, compared with random areas."""
     chosen = find_model(model, checkpoints, device)
     card, run = chosen.card, chosen.open().trace
-    samples = _samples(card)
+    samples = _name_samples(card)
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     dataset = SAMPLE_SETS[samples]()
     asked = Request(card.name, "", target=card.given)
@@ -79,11 +79,11 @@ def faithfulness(
                 f"{left} do not contain the word or have too few {unit}s. They were left out.",
                 err=True,
             )
-    for line in as_lines(found, taken, is_contrast=bool(foil)):
+    for line in format_lines(found, taken, is_contrast=bool(foil)):
         typer.echo(line)
 
 
-def _samples(card: Card) -> str:
+def _name_samples(card: Card) -> str:
     """Return the name of the sample set for a model.
 
     Raises:
@@ -101,7 +101,7 @@ def _samples(card: Card) -> str:
     return TASKS[card.task].samples
 
 
-def as_lines(found: Faithfulness, examples: int, is_contrast: bool = False) -> list[str]:
+def format_lines(found: Faithfulness, examples: int, is_contrast: bool = False) -> list[str]:
     """Format the results over `examples` examples, one line per measure."""
     lines = [
         f"examples: {examples}, output items: {found.items}, mean probability:"

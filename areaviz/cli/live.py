@@ -11,7 +11,7 @@ import typer
 from areaviz.cards.card import Card
 from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
-from areaviz.cli.view import Note, ThemeName, Title, page_options
+from areaviz.cli.view import Note, ThemeName, Title, make_page_options
 from areaviz.data.picture_samples import get_sample, list_sample_names
 from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
@@ -67,9 +67,9 @@ def live(
         raise InputError(f"A live page is an HTML file. Name it {path.stem}.html.")
     if len(models) not in (1, 2):
         raise InputError("Give one model, or two to compare, and then the file to write.")
-    options = page_options("", "", 64, title, note, 16, theme)
+    options = make_page_options("", "", 64, title, note, 16, theme)
     if len(models) == 1:
-        html = live_html(models[0], checkpoints, options, text)
+        html = make_live_html(models[0], checkpoints, options, text)
     else:
         own = replace(options, title="", note="")
         first, second = (open_live_page(model, checkpoints, own, text) for model in models)
@@ -78,7 +78,7 @@ def live(
     typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
 
 
-def live_html(
+def make_live_html(
     model: str, checkpoints: Path, options: PageOptions | None = None, text: str | None = None
 ) -> str:
     """Return the HTML of a model's live page. The arguments are those of `open_live_page`."""
@@ -102,7 +102,7 @@ def open_live_page(
     chosen = find_model(model, checkpoints, "cpu")
     check_live(chosen.card)
     opening = SENTENCES.get(chosen.card.task, "") if text is None else text
-    pictures = _pictures(chosen.card)
+    pictures = _list_pictures(chosen.card)
     picture = pictures[0] if pictures else None
     request = Request(chosen.name, opening, "beam", picture=picture).checked()
     trace = chosen.open().trace(request)
@@ -110,7 +110,7 @@ def open_live_page(
     return LivePage.of(made, trace, None, options, pictures)
 
 
-def _pictures(card: Card) -> list[Picture]:
+def _list_pictures(card: Card) -> list[Picture]:
     """Return the sample pictures that a page offers, or [] if the model reads no pictures."""
     offered: tuple[str, ...] = ()
     if card.task == "caption":

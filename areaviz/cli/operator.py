@@ -26,7 +26,7 @@ def status(
     environment variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
     """
     found = send_command(port, "status")
-    typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
+    typer.echo(json.dumps(found, indent=2) if as_json else format_values(found))
 
 
 @jobs.callback(invoke_without_command=True)
@@ -42,7 +42,7 @@ def list_jobs(
     if context.invoked_subcommand is not None:
         return  # typer also runs this function before `stop`.
     found = send_command(port, "jobs")
-    lines = "\n".join(map(job_line, found)) or "No analysis is running."
+    lines = "\n".join(map(format_job, found)) or "No analysis is running."
     typer.echo(json.dumps(found, indent=2) if as_json else lines)
 
 
@@ -52,33 +52,35 @@ def stop(
     port: Port = 8501,
 ) -> None:
     """Stop an analysis. The app keeps its results so far and informs its reader."""
-    typer.echo(f"Stopped: {job_line(send_command(port, 'jobs stop', str(number)))}")
+    typer.echo(f"Stopped: {format_job(send_command(port, 'jobs stop', str(number)))}")
 
 
-def as_text(figures: Mapping[str, Any]) -> str:
+def format_values(figures: Mapping[str, Any]) -> str:
     """Return one line per value, with the values aligned in one column."""
     widest = max(len(name) for name in figures)
     lines = []
     for name, value in figures.items():
-        lines.append(f"{name.replace('_', ' '):{widest}}  {_shown(value)}")
+        lines.append(f"{name.replace('_', ' '):{widest}}  {_format_value(value)}")
     return "\n".join(lines)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     match value:
         case None:
             return "not known"
         case list():
-            return "; ".join(map(_shown, value)) or "none"
+            return "; ".join(map(_format_value, value)) or "none"
         case dict():
-            parts = [f"{name.replace('_', ' ')} {_shown(one)}" for name, one in value.items()]
+            parts = [
+                f"{name.replace('_', ' ')} {_format_value(one)}" for name, one in value.items()
+            ]
             return ", ".join(parts) or "none"
         case int() | float():
             return f"{value:,.10g}"
     return str(value)
 
 
-def job_line(entry: Mapping[str, Any]) -> str:
+def format_job(entry: Mapping[str, Any]) -> str:
     """Format one analysis as a line.
 
     Its title comes from a reader, so control characters in it are replaced with visible codes.

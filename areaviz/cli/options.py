@@ -21,7 +21,7 @@ AreaSize = Annotated[
 ]
 
 
-def decoding_options(beam: int) -> tuple[str, int]:
+def make_decoding_options(beam: int) -> tuple[str, int]:
     """Return the decoding method and beam width of a request.
 
     A greedy request ignores the width and gets the default of 4. Equal requests then compare equal.

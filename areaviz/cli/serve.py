@@ -13,7 +13,13 @@ from typing import Annotated
 
 import typer
 
-from areaviz.backend.access import EVERY_ADDRESS, digest_of, is_loopback, read_token, write_token
+from areaviz.backend.access import (
+    EVERY_ADDRESS,
+    compute_digest,
+    is_loopback,
+    read_token,
+    write_token,
+)
 from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
 from areaviz.data.paths import FOLDERS_SETTING, ROOT
 from areaviz.gateway.limits import Connections
@@ -114,7 +120,7 @@ def app(
         framing=tuple(allow_frame or ()),
         base=check_base_path(base_path),
     )
-    serve_app(place, ROOT, operator_commands)
+    serve_app(place, ROOT, make_operator_commands)
 
 
 @serve.command()
@@ -155,7 +161,7 @@ def models(
             "The model server requires an access token, even on this machine. Create one with"
             " python -m areaviz serve token FILE and add --token-file FILE."
         )
-    digest = digest_of(read_token(token_file))
+    digest = compute_digest(read_token(token_file))
     scale = Scale(replicas, most_replicas, cpus, gpus, together, waiting)
     place = Place(host, port, cluster)
     opened = partial(open_local, checkpoints.resolve(), device, check_models(model or []))
@@ -277,7 +283,7 @@ def check_origins(origins: list[str]) -> None:
             )
 
 
-def operator_commands(connections: Connections) -> dict[str, Command]:
+def make_operator_commands(connections: Connections) -> dict[str, Command]:
     """Return the operator's commands by name. `areaviz/gateway/operator.py` runs them."""
     from areaviz.gateway.serving import process_stats
     from areaviz.ui.app.jobs import describe_work, list_analyses, stop_analysis

@@ -6,7 +6,7 @@ import difflib
 import os
 
 from areaviz.analysis.retention import keep_days
-from areaviz.shares.limits import TABLE, listed_limits
+from areaviz.shares.limits import TABLE, list_limits
 from areaviz.trace.errors import InputError
 
 _LIMIT_PREFIX = "AREAVIZ_LIMIT_"
@@ -25,14 +25,16 @@ def check_settings() -> None:
     for setting in os.environ:
         name = setting.removeprefix(_LIMIT_PREFIX)
         if setting.startswith(_LIMIT_PREFIX) and name not in known:
-            raise InputError(f"There is no limit for the setting {setting}.{_advice(name, known)}")
-    listed_limits()
+            raise InputError(
+                f"There is no limit for the setting {setting}.{_make_advice(name, known)}"
+            )
+    list_limits()
     keep_days()
     for name in (MEMORY, DISK):
         budget_bytes(name)
 
 
-def _advice(name: str, known: set[str]) -> str:
+def _make_advice(name: str, known: set[str]) -> str:
     """Return advice for a setting whose limit does not exist.
 
     Args:

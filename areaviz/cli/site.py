@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli.live import live_html
+from areaviz.cli.live import make_live_html
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.site.pages import make_site
 
@@ -32,6 +32,6 @@ def site(
 
     The site opens from a disk, on any static host, and as a static Space of Hugging Face.
     """
-    page_of = partial(live_html, checkpoints=checkpoints)
+    page_of = partial(make_live_html, checkpoints=checkpoints)
     size = make_site(folder, checkpoints, page_of, tuple(model or ()), address)
     typer.echo(f"{folder / 'index.html'}: {size / 1e6:.1f} MB in all.")

@@ -18,7 +18,7 @@ from areaviz.cli.options import (
     Beam,
     Checkpoints,
     Device,
-    decoding_options,
+    make_decoding_options,
 )
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.clip_samples import clip_sample
@@ -78,7 +78,7 @@ def trace(
     named_model = find_model(model, checkpoints, device)
     if not (text.strip() or media):
         _check_nothing(named_model.card)
-    request = Request(named_model.name, text, *decoding_options(beam), area_size, **media)
+    request = Request(named_model.name, text, *make_decoding_options(beam), area_size, **media)
     found = named_model.open().trace(request)
     if file.suffix == ".npz":
         codec.save(found, file)

@@ -33,7 +33,7 @@ def validate(
     also checks arrays for the page "Your own attention".
     """
     if schema:
-        typer.echo(schema_text(), nl=False)
+        typer.echo(read_schema(), nl=False)
     elif not files:
         raise InputError("No file was given. Give one or more files, or --schema.")
     wrong = 0
@@ -47,7 +47,7 @@ def validate(
         raise typer.Exit(1)
 
 
-def schema_text() -> str:
+def read_schema() -> str:
     """Return the JSON schema of the document of a trace."""
     return (parts_of("areaviz.trace") / SCHEMA).read_text("utf-8")
 
@@ -67,10 +67,10 @@ def describe_file(path: Path) -> str:
             kind = f"a trace, version {codec.read_version(file)}, of"
         else:
             kind = "arrays, which make a trace:"
-        return f"{kind} {_maps(open_npz(file, room=OPERATOR))}."
+        return f"{kind} {_describe_maps(open_npz(file, room=OPERATOR))}."
 
 
-def _maps(trace: Trace) -> str:
+def _describe_maps(trace: Trace) -> str:
     parts = [trace.request.model]
     for site, one in trace.maps.items():
         layers, heads = pluralise(one.layers, "layer"), pluralise(one.heads, "head")

@@ -95,9 +95,9 @@ def show(
     Only this machine can open the page. Site, layer, head and reading set the initial selection. To
     send the page to another person, write it to a file with `export`.
     """
-    found = _trace(trace, text, picture)
-    options = page_options(layers, sites, areas, title, note, limit, theme, language)
-    html = make_page(found, chosen_focus(found, site, layer, head, reading), options)
+    found = _load_trace(trace, text, picture)
+    options = make_page_options(layers, sites, areas, title, note, limit, theme, language)
+    html = make_page(found, choose_focus(found, site, layer, head, reading), options)
 
     with PageServer(html, port) as server:
         typer.echo(f"{trace.name} is shown on {server.url} until Ctrl-C.")
@@ -138,13 +138,13 @@ def export(
     without this program, and shows every layer and head. Site, layer, head and reading set the
     initial selection of a page, or the content of a figure.
     """
-    found = _trace(trace, text, picture)
-    options = page_options(layers, sites, areas, title, note, limit, theme, language)
-    write(found, file, chosen_focus(found, site, layer, head, reading), options, view)
+    found = _load_trace(trace, text, picture)
+    options = make_page_options(layers, sites, areas, title, note, limit, theme, language)
+    write(found, file, choose_focus(found, site, layer, head, reading), options, view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
 
 
-def _trace(place: Path, text: str, picture: str) -> Trace:
+def _load_trace(place: Path, text: str, picture: str) -> Trace:
     """Return a saved trace, or run the model of a folder."""
     if not place.exists():
         raise InputError(f"{place} is neither a folder nor a saved trace. Check the path.")
@@ -163,7 +163,7 @@ def _trace(place: Path, text: str, picture: str) -> Trace:
     return model.open().trace(Request(model.name, text, picture=seen))
 
 
-def chosen_focus(
+def choose_focus(
     trace: Trace,
     site: str | None,
     layer: int | None,
@@ -197,7 +197,7 @@ def chosen_focus(
     return Focus(site, layer - 1, None if head is None else head - 1, reading=reading)
 
 
-def page_options(
+def make_page_options(
     layers: str,
     sites: str,
     areas: int,

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from posixpath import dirname, join, normpath
 
-from areaviz.components.parts import text_of
+from areaviz.components.parts import read_text
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from '(?P<path>\.\.?/[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(async function|function|class|const)\b)", re.MULTILINE)
@@ -21,7 +21,7 @@ _NAME = re.compile(r"^(?:async function|function|class|const|let) ([\w$]+)", re.
 _MORE_NAMES = re.compile(r"^const .*", re.MULTILINE)
 
 
-def joined_modules(paths: Iterable[str]) -> str:
+def join_modules(paths: Iterable[str]) -> str:
     """Return one classic script with the given modules and all modules that they import.
 
     Each module occurs once. All modules share one scope, so top-level names must be unique.
@@ -38,8 +38,8 @@ def joined_modules(paths: Iterable[str]) -> str:
     owners: dict[str, str] = {}
     scripts = []
     for path in order:
-        script = without_comments(_EXPORT.sub("", _IMPORT.sub("", text_of(path))))
-        for name in top_level_names(script):
+        script = without_comments(_EXPORT.sub("", _IMPORT.sub("", read_text(path))))
+        for name in list_top_level_names(script):
             if name in owners:
                 raise ValueError(f'{owners[name]} and {path} both define "{name}".')
             owners[name] = path
@@ -52,7 +52,7 @@ def without_comments(script: str) -> str:
     return _COMMENT.sub("", script)
 
 
-def top_level_names(script: str) -> list[str]:
+def list_top_level_names(script: str) -> list[str]:
     """Return the names that a script defines outside of functions and classes."""
     names = _NAME.findall(script)
     for line in _MORE_NAMES.findall(script):
@@ -65,6 +65,6 @@ def _collect(path: str, order: list[str]) -> None:
     """Append a module to the list `order`, after the modules that it imports."""
     if path in order:
         return
-    for found in _IMPORT.finditer(text_of(path)):
+    for found in _IMPORT.finditer(read_text(path)):
         _collect(normpath(join(dirname(path), found["path"])), order)
     order.append(path)

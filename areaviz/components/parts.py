@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from areaviz.texts.catalogue import DECIMAL_MARKS, ENGLISH, translations
+from areaviz.texts.catalogue import DECIMAL_MARKS, ENGLISH, load_translations
 
 TEXTS = "texts.js"
 """The first script of components whose texts are translated."""
@@ -124,7 +124,7 @@ class Parts:
 
 
 @lru_cache(maxsize=64)
-def parts(name: str, language: str = ENGLISH) -> Parts:
+def read_parts(name: str, language: str = ENGLISH) -> Parts:
     """Return the parts of a component, including the style sheet that all components share.
 
     Args:
@@ -132,38 +132,40 @@ def parts(name: str, language: str = ENGLISH) -> Parts:
         language: the language of its texts, one of `catalogue.KNOWN`.
     """
     paths = COMPONENTS[name]
-    html, js = _joined(paths, ".html"), _joined(paths, ".js")
-    css = _joined(("component.css", *paths), ".css")
+    html, js = _join_files(paths, ".html"), _join_files(paths, ".js")
+    css = _join_files(("component.css", *paths), ".css")
     if TEXTS not in paths:
         return Parts(html, css, js)
-    return Parts(translated_markup(html, language), css, f"{_texts_for(js, language)}\n{js}")
+    return Parts(translate_markup(html, language), css, f"{_make_texts(js, language)}\n{js}")
 
 
-def translated_markup(html: str, language: str) -> str:
+def translate_markup(html: str, language: str) -> str:
     """Return markup with its texts and labels in a language."""
-    known = translations(language)
+    known = load_translations(language)
     return SHOWN.sub(lambda found: f"{found[1]}{known.get(found[2], found[2])}{found[3]}", html)
 
 
-def _texts_for(script: str, language: str) -> str:
+def _make_texts(script: str, language: str) -> str:
     """Return a script that defines the constants which `texts.js` uses.
 
     They contain only the translations of texts that occur in the component's script.
     """
-    texts = {english: one for english, one in translations(language).items() if english in script}
+    texts = {
+        english: one for english, one in load_translations(language).items() if english in script
+    }
     # "</" would end the script of an exported page.
     told = json.dumps(texts, ensure_ascii=False).replace("</", "<\\/")
     mark = DECIMAL_MARKS.get(language, ".")
     return f"const TEXTS = {told};\nconst [LANGUAGE, DECIMAL] = {json.dumps([language, mark])};"
 
 
-def text_of(path: str) -> str:
+def read_text(path: str) -> str:
     """Return the text of a file in `areaviz/components`."""
     return files("areaviz.components").joinpath(path).read_text("utf-8")
 
 
-def _joined(paths: tuple[str, ...], kind: str) -> str:
-    joined = "\n".join(text_of(path) for path in paths if path.endswith(kind))
+def _join_files(paths: tuple[str, ...], kind: str) -> str:
+    joined = "\n".join(read_text(path) for path in paths if path.endswith(kind))
     # A component is one classic script, which must not contain `export`. Some of its files have it,
     # because tests import them as modules.
     return re.sub(r"^export (?=function )", "", joined, flags=re.MULTILINE)

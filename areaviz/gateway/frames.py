@@ -90,14 +90,14 @@ class FrameFilter:
             self._is_copied = False
         elif self._message_bytes > self._max_bytes + _FRAME_COST:
             self._is_copied, self._is_dropping = False, True
-            kept += _final_frame(opcode)
+            kept += _make_final_frame(opcode)
         else:
             kept += self._head
         if is_final:
             self._message_bytes, self._is_dropping = 0, False
 
 
-def _final_frame(opcode: int) -> bytes:
+def _make_final_frame(opcode: int) -> bytes:
     """Return the last frame of a message, masked with zeros, with `TOO_LARGE` as its payload."""
     kind = _CONTINUATION if opcode == _CONTINUATION else _BINARY
     return bytes([_FINAL | kind, _MASKED | len(TOO_LARGE)]) + bytes(4) + TOO_LARGE

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from areaviz.backend import access
 from areaviz.gateway.http import Head, answer_text, name_and_port, redirect, refuse_socket
 from areaviz.gateway.media import MEDIA, Media
-from areaviz.gateway.messages import SocketRules, converse
+from areaviz.gateway.messages import SocketRules, run_conversation
 from areaviz.gateway.protocols import SOCKET
 from areaviz.gateway.sign_in import PATH, SignIn, without_token
 from areaviz.gateway.uploads import UPLOADS, Uploads
@@ -21,7 +21,7 @@ from areaviz.shares.limits import (
     MESSAGES_PER_SECOND,
     RERUNS_PER_SECOND,
 )
-from areaviz.shares.visitors import Visitor, network_of
+from areaviz.shares.visitors import Visitor, find_network
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -75,7 +75,7 @@ class AppPlace:
     @property
     def key(self) -> str:
         """The key that signs admissions, "" if no token is required."""
-        return access.admission_key(self.token) if self.token else ""
+        return access.make_admission_key(self.token) if self.token else ""
 
 
 class Gateway:
@@ -97,8 +97,8 @@ class Gateway:
         self._message_rates = Rates(MESSAGES_PER_SECOND, MESSAGE_BURST_SECONDS)
         self._rerun_rates = Rates(RERUNS_PER_SECOND, MESSAGE_BURST_SECONDS)
         self._byte_rates = Rates(MESSAGE_KILOBYTES_PER_SECOND, BYTE_BURST_SECONDS)
-        self._cookie = access.reader_cookie(place.port)
-        self._headers = _headers_of_all(place.framing)
+        self._cookie = access.name_reader_cookie(place.port)
+        self._headers = _make_common_headers(place.framing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer an HTTP request or a WebSocket, or pass it on."""
@@ -135,7 +135,7 @@ class Gateway:
                 next_wait=lambda: self._message_rates.charge(visitor),
                 next_rerun_wait=lambda: self._rerun_rates.charge(visitor),
             )
-            return await converse(self._app, head, scope, receive, send_noted, rules)
+            return await run_conversation(self._app, head, scope, receive, send_noted, rules)
         finally:
             self._media.leave(reader)
 
@@ -178,7 +178,7 @@ class Gateway:
         return send_ours
 
     def _visitor_of(self, head: Head) -> Visitor:
-        return Visitor(self._reader_of(head), network_of(head.client, self._proxies))
+        return Visitor(self._reader_of(head), find_network(head.client, self._proxies))
 
     def _reader_of(self, head: Head) -> str:
         """Return the user's id, or "" if no cookie has one."""
@@ -186,7 +186,7 @@ class Gateway:
         return given if access.is_reader(given) else ""
 
     def _new_reader(self, head: Head) -> str:
-        reader = access.new_reader()
+        reader = access.make_reader_id()
         return access.set_cookie(
             self._cookie, reader, access.READER_DAYS, head.secure, self._framed, self._base
         )
@@ -201,7 +201,7 @@ def _is_open(head: Head) -> bool:
     return head.method in ("GET", "HEAD", "OPTIONS") and not head.path.startswith(_CLOSED)
 
 
-def _headers_of_all(framing: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
+def _make_common_headers(framing: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
     """Return the headers of every response, see `AppPlace` for `framing`."""
     ancestors = " ".join(framing) or "'none'"
     pairs = {

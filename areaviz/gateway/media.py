@@ -61,7 +61,7 @@ class Media:
         if not reader or b"/media/" not in message:
             return
         files = self._readers[reader].files
-        for name in media_names(message):
+        for name in find_media_names(message):
             files[name] = None
             files.move_to_end(name)
         while len(files) > MAX_NAMES:
@@ -80,7 +80,7 @@ class Media:
                 del self._readers[name]
 
 
-def media_names(content: bytes) -> set[str]:
+def find_media_names(content: bytes) -> set[str]:
     """Return the names of the files that a message makes the browser load.
 
     Only fields with URLs count. Texts come from users and may repeat the URL of another user's
@@ -95,12 +95,12 @@ def media_names(content: bytes) -> set[str]:
     # A download whose file is created on request.
     addresses.append(message.backend_operation_response.deferred_file.url)
     if message.HasField("delta"):
-        addresses += _addresses_of(message.delta.new_element)
+        addresses += _iterate_addresses(message.delta.new_element)
     found = [_ADDRESS.fullmatch(address) for address in addresses]
     return {one[1] for one in found if one is not None}
 
 
-def _addresses_of(element: Element) -> Iterator[str]:
+def _iterate_addresses(element: Element) -> Iterator[str]:
     match element.WhichOneof("type"):
         case "imgs":
             yield from (image.url for image in element.imgs.imgs)

@@ -58,7 +58,7 @@ class _Field:
     is_packed: bool
 
 
-def kind_of(content: bytes) -> str:
+def find_kind(content: bytes) -> str:
     """Return the kind of a message, "" if the app does not need such messages.
 
     Values are counted before objects are created.
@@ -90,13 +90,13 @@ def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, de
     """
     if depth > _MAX_DEPTH:
         raise BrokenMessage
-    fields = _fields_of(descriptor)
+    fields = _list_fields(descriptor)
     while at < end:
-        tag, at = _varint(content, at)
+        tag, at = _read_varint(content, at)
         field, wire = fields.get(tag >> 3), tag & 7
         left.values -= 1
         if wire == _LENGTH:
-            size, at = _varint(content, at)
+            size, at = _read_varint(content, at)
             if at + size > end:
                 raise BrokenMessage
             if field is not None and field.message is not None:
@@ -118,7 +118,7 @@ def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, de
 def _skip(content: bytes, at: int, wire: int) -> int:
     """Return the end of the number that starts here."""
     if wire == _VARINT:
-        return _varint(content, at)[1]
+        return _read_varint(content, at)[1]
     if wire == _FIXED64:
         return at + 8
     if wire == _FIXED32:
@@ -126,7 +126,7 @@ def _skip(content: bytes, at: int, wire: int) -> int:
     raise BrokenMessage
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
+def _read_varint(content: bytes, at: int) -> tuple[int, int]:
     """Return a number of variable length and its end. Raise IndexError if the bytes end first."""
     byte = content[at]
     if byte < 0x80:
@@ -143,7 +143,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def _fields_of(descriptor: Any) -> Mapping[int, _Field]:
+def _list_fields(descriptor: Any) -> Mapping[int, _Field]:
     """Return the needed properties of a message type's fields, by their numbers."""
     found = {}
     for field in descriptor.fields:

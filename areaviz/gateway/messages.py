@@ -17,7 +17,7 @@ from streamlit.proto.RootContainer_pb2 import RootContainer
 
 from areaviz.gateway.frames import TOO_LARGE
 from areaviz.gateway.http import Head
-from areaviz.gateway.message_check import RERUN, BrokenMessage, kind_of
+from areaviz.gateway.message_check import RERUN, BrokenMessage, find_kind
 from areaviz.gateway.streamlit_parts import is_known_session
 from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, MESSAGE_KILOBYTES
 from areaviz.trace.errors import InputError
@@ -48,7 +48,7 @@ class SocketRules:
     next_rerun_wait: Callable[[], float]
 
 
-async def converse(
+async def run_conversation(
     app: ASGIApp, head: Head, scope: Scope, receive: Receive, send: Send, rules: SocketRules
 ) -> None:
     """Run the app for an admitted socket, once its first message has arrived.
@@ -68,7 +68,7 @@ async def converse(
     if not is_known_session(session):
         await send({"type": "websocket.accept", "subprotocol": protocols[0] or None})
         socket.is_accepted = True
-        first = await _first_message(socket)
+        first = await _receive_first_message(socket)
         if first is None:
             return
         socket.held.append(first)
@@ -100,11 +100,13 @@ class _Socket:
             if content is None:
                 return await self._close(UNSUPPORTED)
             try:
-                kind = await _kind_of(content)
+                kind = await _find_kind(content)
             except BrokenMessage:
                 return await self._close(BROKEN)
             except InputError as error:
-                await self._send({"type": "websocket.send", "bytes": refusal_message(str(error))})
+                await self._send(
+                    {"type": "websocket.send", "bytes": make_refusal_message(str(error))}
+                )
                 continue
             if kind == RERUN:
                 await asyncio.sleep(self._rules.next_rerun_wait())
@@ -122,7 +124,7 @@ class _Socket:
         return {"type": "websocket.disconnect", "code": code}
 
 
-async def _first_message(socket: _Socket) -> Message | None:
+async def _receive_first_message(socket: _Socket) -> Message | None:
     """Return the first message, or None if no message came in time."""
     try:
         async with asyncio.timeout(FIRST_MESSAGE_SECONDS.value()):
@@ -133,7 +135,7 @@ async def _first_message(socket: _Socket) -> Message | None:
     return message if message["type"] == "websocket.receive" else None
 
 
-async def _kind_of(content: bytes) -> str:
+async def _find_kind(content: bytes) -> str:
     """Return the kind of a message, "" if the app does not need it.
 
     Raises:
@@ -143,11 +145,11 @@ async def _kind_of(content: bytes) -> str:
     if content.endswith(TOO_LARGE):
         raise InputError(MESSAGE_KILOBYTES.refusal())
     if len(content) <= SHORT_BYTES:
-        return kind_of(content)
-    return await asyncio.to_thread(kind_of, content)
+        return find_kind(content)
+    return await asyncio.to_thread(find_kind, content)
 
 
-def refusal_message(sentence: str) -> bytes:
+def make_refusal_message(sentence: str) -> bytes:
     """Return the message that makes a page say that its last change was not accepted."""
     message = ForwardMsg()
     message.metadata.delta_path[:] = [RootContainer.EVENT, 0]

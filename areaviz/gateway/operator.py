@@ -53,7 +53,7 @@ def serve_commands(commands: Mapping[str, Command], port: int) -> Iterator[None]
         port: the port of the app, which identifies it to the operator.
     """
     try:
-        path = _socket_path(port)
+        path = _get_socket_path(port)
         # Remove the stale socket of a killed process. No other app can be using this port.
         path.unlink(missing_ok=True)
         server = _Server(commands, path)
@@ -84,7 +84,7 @@ def send_command(port: int, command: str, *words: str) -> Any:
     try:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(SECONDS)
-            line.connect(str(_socket_path(port)))
+            line.connect(str(_get_socket_path(port)))
             line.sendall(question)
             with line.makefile("rb") as lines:
                 reply = lines.readline()
@@ -140,9 +140,9 @@ class _Handler(socketserver.StreamRequestHandler):
             return {"problem": "The command failed. The app's log says why."}
 
 
-def _socket_path(port: int) -> Path:
+def _get_socket_path(port: int) -> Path:
     """Return the path of the socket. Raise InputError if other users can open its folder."""
-    folder = Path(os.environ.get(SETTING) or _default_folder())
+    folder = Path(os.environ.get(SETTING) or _get_default_folder())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
     if about.st_uid != os.getuid() or about.st_mode & _OTHERS:
@@ -152,6 +152,6 @@ def _socket_path(port: int) -> Path:
     return folder / f"{port}.sock"
 
 
-def _default_folder() -> Path:
+def _get_default_folder() -> Path:
     own = os.environ.get("XDG_RUNTIME_DIR")
     return Path(own) / "areaviz" if own else Path(tempfile.gettempdir()) / f"areaviz-{os.getuid()}"

@@ -66,10 +66,10 @@ def serve_app(
     gateway = Gateway(App(script), place, config.get_option("server.disconnectedSessionTTL"))
     connections = Connections(raise_limit(), place.proxies)
     _bound_log()
-    url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")
+    url = access.make_local_address(place.host, place.port) + (place.base and f"{place.base}/")
     print(f"areaviz is open at {url}. Stop it with Ctrl-C.", flush=True)
     with serve_commands(commands(connections), place.port):
-        _Server(server_options(gateway, place, connections)).run(sockets=[opened])
+        _Server(make_server_options(gateway, place, connections)).run(sockets=[opened])
 
 
 def process_stats(started: float, connections: Connections) -> dict[str, object]:
@@ -84,18 +84,20 @@ def process_stats(started: float, connections: Connections) -> dict[str, object]
     return {
         "process": os.getpid(),
         "running_minutes": round((time.monotonic() - started) / 60),
-        "memory_megabytes": _memory_megabytes(),
+        "memory_megabytes": _measure_memory_megabytes(),
         "threads": threading.active_count(),
         "connections": len(connections),
         "file_descriptors": used,
         "file_descriptors_limit": limit,
         "sessions": active,
         "sessions_kept_for_return": waiting,
-        "uploaded_megabytes": round(sum(streamlit_parts.uploaded_bytes().values()) / 2**20, 1),
+        "uploaded_megabytes": round(
+            sum(streamlit_parts.count_uploaded_bytes().values()) / 2**20, 1
+        ),
     }
 
 
-def _memory_megabytes() -> int | None:
+def _measure_memory_megabytes() -> int | None:
     """Return the memory of the process in MB, or None if the system does not report it."""
     try:
         found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc/self/status").read_text())
@@ -181,13 +183,15 @@ def _configure_streamlit(place: AppPlace) -> None:
         config.set_option("server.xsrfCookieSameSite", "none")
 
 
-def server_options(gateway: Gateway, place: AppPlace, connections: Connections) -> uvicorn.Config:
+def make_server_options(
+    gateway: Gateway, place: AppPlace, connections: Connections
+) -> uvicorn.Config:
     """Return the options of the web server for the app."""
     return uvicorn.Config(
         BasePath(gateway, place.base),
         host=place.host,
         port=place.port,
-        loop=_loop(connections),
+        loop=_choose_loop(connections),
         http=cast("Any", partial(BoundedRequests, connections)),
         ws=cast("Any", partial(BoundedSocket, connections)),
         ws_ping_interval=PING_SECONDS,
@@ -208,7 +212,7 @@ def server_options(gateway: Gateway, place: AppPlace, connections: Connections) 
     )
 
 
-def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
+def _choose_loop(connections: Connections) -> Literal["auto", "asyncio"]:
     """Return "asyncio" if file descriptors may run out, else let uvicorn choose uvloop.
 
     uvloop is faster. However, it accepts all queued connections at once and closes those without a

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from areaviz.backend import access
 from areaviz.gateway.http import Head, answer_page, answer_text, redirect
-from areaviz.shares.visitors import network_of
+from areaviz.shares.visitors import find_network
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
@@ -63,14 +63,14 @@ class SignIn:
     """Admits users who have the access token.
 
     Args:
-        key: the key of the token; see `access.admission_key`.
+        key: the key of the token; see `access.make_admission_key`.
         port: the port in the cookie's name.
         framing: origins of websites that may show the app in a frame.
         base: the base path of the app, or "".
     """
 
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = (), base: str = "") -> None:
-        self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
+        self._key, self._cookie, self._framing = key, access.name_admission_cookie(port), framing
         self._base = base
         # Count links separately, because a foreign page can make a browser request wrong links. A
         # correct link still works after wrong ones, but links are then compared slowly.
@@ -84,7 +84,7 @@ class SignIn:
     async def answer(self, head: Head, receive: Receive, send: Send) -> None:
         """Answer a user who is not admitted: with the form, or by checking a token."""
         if head.method == "POST" and head.path == PATH:
-            fields = dict(parse_qsl((await _body(receive)).decode("latin-1")))
+            fields = dict(parse_qsl((await _read_body(receive)).decode("latin-1")))
             token, where = fields.get("token", ""), fields.get("next", "/")
             await self._try(self._typed, head, token, where, send)
         elif head.method in ("GET", "HEAD"):
@@ -106,7 +106,7 @@ class SignIn:
         if wait is None:
             return await self._form(send, 429, where, attempts.refusal)
         await asyncio.sleep(wait)
-        if not hmac.compare_digest(access.admission_key(token.strip()), self._key):
+        if not hmac.compare_digest(access.make_admission_key(token.strip()), self._key):
             is_limited = attempts.too_many(head.client)
             attempts.add(head.client)
             log.warning("A wrong access token was given from %s.", head.client)
@@ -156,7 +156,7 @@ class Attempts:
         """Return the seconds until a token of an address is compared, or None if it is refused."""
         if not self.too_many(client):
             return 0.0
-        network, now = _network(client), time.monotonic()
+        network, now = _get_network(client), time.monotonic()
         turn = max(self._turns.get(network, 0.0), now)
         if turn - now >= self._waiting * self._pause_seconds:
             return None
@@ -168,14 +168,14 @@ class Attempts:
 
     def too_many(self, client: str) -> bool:
         """Return whether an address has to wait."""
-        times = self._times.get(_network(client), deque())
+        times = self._times.get(_get_network(client), deque())
         while times and time.monotonic() - times[0] > WITHIN_SECONDS:
             times.popleft()
         return len(times) >= ATTEMPTS
 
     def add(self, client: str) -> None:
         """Count a wrong token from an address."""
-        network = _network(client)
+        network = _get_network(client)
         self._times.setdefault(network, deque()).append(time.monotonic())
         self._times.move_to_end(network)
         while len(self._times) > ADDRESSES:
@@ -195,11 +195,11 @@ def without_token(head: Head) -> tuple[str, str]:
     return token, f"{path}?{query}" if query else path
 
 
-def _network(client: str) -> str:
-    return network_of(client) or client
+def _get_network(client: str) -> str:
+    return find_network(client) or client
 
 
-async def _body(receive: Receive) -> bytes:
+async def _read_body(receive: Receive) -> bytes:
     """Return the sent form up to its largest length, or b"" if it arrived too slowly."""
     body = bytearray()
     try:

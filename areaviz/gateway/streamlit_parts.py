@@ -9,22 +9,22 @@ from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 def count_sessions() -> tuple[int, int]:
     """Return the number of sessions with a visitor, and of sessions kept for a returning one."""
-    manager = _manager()
+    manager = _get_manager()
     return len(manager.list_active_sessions()), len(manager._session_storage.list())
 
 
 def is_known_session(session: str) -> bool:
     """Return whether a socket that names this session can resume it."""
-    manager = _manager()
+    manager = _get_manager()
     return manager.is_active_session(session) or manager._session_storage.get(session) is not None
 
 
 def is_active_session(session: str) -> bool:
     """Return whether a visitor has this session open."""
-    return _manager().is_active_session(session)
+    return _get_manager().is_active_session(session)
 
 
-def uploaded_bytes() -> dict[str, int]:
+def count_uploaded_bytes() -> dict[str, int]:
     """Return the bytes of uploaded files by session."""
     files = Runtime.instance().uploaded_file_mgr
     assert isinstance(files, MemoryUploadedFileManager)
@@ -33,7 +33,7 @@ def uploaded_bytes() -> dict[str, int]:
         return {session: sum(len(one.data) for one in own.values()) for session, own in stored}
 
 
-def _manager() -> WebsocketSessionManager:
+def _get_manager() -> WebsocketSessionManager:
     manager = Runtime.instance()._session_mgr
     assert isinstance(manager, WebsocketSessionManager)
     return manager

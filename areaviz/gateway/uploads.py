@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from areaviz.gateway.http import Head, answer_text
-from areaviz.gateway.streamlit_parts import is_active_session, uploaded_bytes
+from areaviz.gateway.streamlit_parts import count_uploaded_bytes, is_active_session
 from areaviz.shares.counters import Shares
 from areaviz.shares.limits import (
     UPLOADED_MEGABYTES,
@@ -20,7 +20,7 @@ from areaviz.shares.limits import (
     UPLOADS_AT_ONCE,
     Scope,
 )
-from areaviz.shares.visitors import OverLimit, Visitor, most_of
+from areaviz.shares.visitors import OverLimit, Visitor, get_limit_of_scope
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Send
@@ -155,7 +155,7 @@ class Uploads:
             upload: the upload.
             more: announced bytes in addition to those that have arrived.
         """
-        held = dict(uploaded_bytes())
+        held = dict(count_uploaded_bytes())
         for other in self._arriving:
             held[other.session] = held.get(other.session, 0) + other.arrived
         self._forget(held)
@@ -165,7 +165,7 @@ class Uploads:
             for account in owner.accounts() if owner else ():
                 by_account[account] = by_account.get(account, 0) + count
         for account in upload.visitor.accounts():
-            most = _most_megabytes(account[0]) * _MEGABYTE
+            most = _get_megabyte_limit(account[0]) * _MEGABYTE
             if by_account.get(account, 0) + more > most:
                 raise _Refused(413, str(OverLimit(UPLOADED_MEGABYTES, account[0])))
         if sum(held.values()) + more > UPLOADED_MEGABYTES_ALL.value() * _MEGABYTE:
@@ -178,10 +178,10 @@ class Uploads:
                 del self._visitors[session]
 
 
-def _most_megabytes(scope: Scope) -> float:
+def _get_megabyte_limit(scope: Scope) -> float:
     """Return the largest number of megabytes per account.
 
     An address never gets the whole quota, so that users at other addresses have room too.
     """
-    most = most_of(UPLOADED_MEGABYTES, scope)
+    most = get_limit_of_scope(UPLOADED_MEGABYTES, scope)
     return min(most, UPLOADED_MEGABYTES_ALL.value() * 3 / 4) if scope is Scope.ADDRESS else most

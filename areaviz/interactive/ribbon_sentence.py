@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from areaviz.drawing.labels import prepare_words_for_print
 from areaviz.interactive.ribbon_table import Span, join_items
-from areaviz.texts.catalogue import ENGLISH, message, translated
+from areaviz.texts.catalogue import ENGLISH, message, translate
 from areaviz.trace.query import find_smallest_area_size, find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -52,13 +52,13 @@ def make_sentence(
     what = _quote_items(query, focus.items, language)
     groups = _group_spans(memory, spans, language)
     if not groups:
-        return translated("{what} attends to nothing here.", language, what=what)
+        return translate("{what} attends to nothing here.", language, what=what)
     (place, tops), *rest = groups
     count = sum(len(some) for _, some in groups)
     if _is_taken_as_one(memory, tops[0]):
-        place = translated("{where}, taken as one", language, where=place)
+        place = translate("{where}, taken as one", language, where=place)
     share = f" ({100 * tops[0].weight:.0f} %)" if count == 1 else ""
-    opened = translated(
+    opened = translate(
         _choose_opener(attention.query == trace.output.field, len(tops) == 1),
         language,
         what=what,
@@ -87,7 +87,7 @@ def _choose_opener(is_written: bool, is_one: bool) -> str:
 
 def _quote_items(field: Field, items: Sequence[int], language: str) -> str:
     """Return the text of items in quotation marks."""
-    return translated("“{text}”", language, text=prepare_words_for_print(join_items(field, items)))
+    return translate("“{text}”", language, text=prepare_words_for_print(join_items(field, items)))
 
 
 def _group_spans(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
@@ -106,13 +106,13 @@ def _describe_others(rest: Sequence[Group], count: int, heads: int, language: st
     if len(rest) >= _NAMED:
         left = _count_heads(sum(len(tops) for _, tops in rest), language)
         others = message("The other {count} heads attend most to other areas.")
-        return [translated(others, language, count=left)]
+        return [translate(others, language, count=left)]
     found = []
     for place, tops in rest:
         text = message("{who} attend most to {where}.")
         if len(tops) == 1:
             text = message("{who} attends most to {where}.")
-        said = translated(
+        said = translate(
             text, language, who=_describe_heads(tops, count, heads, language), where=place
         )
         found.append(said[:1].upper() + said[1:])
@@ -122,18 +122,18 @@ def _describe_others(rest: Sequence[Group], count: int, heads: int, language: st
 def _describe_heads(tops: Sequence[Span], count: int, heads: int, language: str) -> str:
     """Return a phrase for some heads, such as "head 3", "two heads" or "all four heads"."""
     if heads == 1:
-        return translated("the model", language)
+        return translate("the model", language)
     if len(tops) == 1:
-        return translated("head {head}", language, head=tops[0].head + 1)
+        return translate("head {head}", language, head=tops[0].head + 1)
     if len(tops) < count:
-        return translated("{count} heads", language, count=_count_heads(len(tops), language))
+        return translate("{count} heads", language, count=_count_heads(len(tops), language))
     if count == 2:
-        return translated("both heads", language)
-    return translated("all {count} heads", language, count=_count_heads(count, language))
+        return translate("both heads", language)
+    return translate("all {count} heads", language, count=_count_heads(count, language))
 
 
 def _count_heads(number: int, language: str) -> str:
-    return translated(COUNTS[number], language) if number < len(COUNTS) else f"{number}"
+    return translate(COUNTS[number], language) if number < len(COUNTS) else f"{number}"
 
 
 def _is_taken_as_one(memory: Field, span: Span) -> bool:

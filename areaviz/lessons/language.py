@@ -8,8 +8,8 @@ from importlib.resources import files
 from typing import Any
 
 from areaviz.lessons.ask.question_parts import Texts
-from areaviz.texts.catalogue import ENGLISH, LANGUAGES, decimal
-from areaviz.texts.pseudo import pseudo_text
+from areaviz.texts.catalogue import ENGLISH, LANGUAGES, use_decimal_mark
+from areaviz.texts.pseudo import pseudo_translate
 
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
@@ -35,7 +35,7 @@ def load_texts(name: str, language: str = ENGLISH) -> Texts:
 def with_decimal_marks(value: Any, language: str) -> Any:
     """Return values for JSON with the decimal separator of a language in all texts."""
     if isinstance(value, str):
-        return _POINT.sub(lambda found: decimal(found[0], language), value)
+        return _POINT.sub(lambda found: use_decimal_mark(found[0], language), value)
     if isinstance(value, list | tuple):
         return [with_decimal_marks(one, language) for one in value]
     if isinstance(value, dict):
@@ -44,4 +44,8 @@ def with_decimal_marks(value: Any, language: str) -> Any:
 
 
 def _pseudo_translate(text: Any) -> Any:
-    return [pseudo_text(one) for one in text] if isinstance(text, list) else pseudo_text(text)
+    return (
+        [pseudo_translate(one) for one in text]
+        if isinstance(text, list)
+        else pseudo_translate(text)
+    )

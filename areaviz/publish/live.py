@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from areaviz import __version__
-from areaviz.components.modules import joined_modules, without_comments
-from areaviz.components.parts import parts, text_of
+from areaviz.components.modules import join_modules, without_comments
+from areaviz.components.parts import read_parts, read_text
 from areaviz.data.points import MOST
 from areaviz.drawing.markup import (
     Markup,
@@ -132,8 +132,8 @@ class LivePage:
             make_raw_element("script", script, type="module", **{"async": ""}),
             *make_engine_blocks(model, trace),
         ]
-        style = f"{make_page_style(options.theme)}\n{text_of('live_page/page.css')}"
-        styles = [style, *(parts(kind).css for kind in content.shown)]
+        style = f"{make_page_style(options.theme)}\n{read_text('live_page/page.css')}"
+        styles = [style, *(read_parts(kind).css for kind in content.shown)]
         title = options.title or f"{model.card.name}, live"
         return cls(model, trace, pictures, title, styles, script, body, content.instead)
 
@@ -171,8 +171,8 @@ def _make_stored_payloads(
 
 def make_page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the page's script: components, panels, and the code that runs the engine."""
-    shared = "\n".join(map(text_of, ("message.js", "page/panels.js")))
-    live = joined_modules(PAGE)
+    shared = "\n".join(map(read_text, ("message.js", "page/panels.js")))
+    live = join_modules(PAGE)
     own = without_comments(f"{make_mount_script(kinds)}\n{shared}")
     return f"{own}\n{live}\nawait openLivePage({{ openPanels, messageIn }});"
 
@@ -182,7 +182,7 @@ def make_engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
     setting = {"card": model.plain, "constants": collect_constants(trace)}
     return [
         make_data_block(setting, id="setting"),
-        make_raw_element("script", joined_modules(ENGINE), type="text/plain", id="engine"),
+        make_raw_element("script", join_modules(ENGINE), type="text/plain", id="engine"),
         make_data_block(model.pieces, id="pieces"),
         make_raw_element("script", model.encoded_weights, type="text/plain", id="weights"),
     ]

@@ -7,8 +7,8 @@ and styles of all three pages.
 
 from __future__ import annotations
 
-from areaviz.components.modules import joined_modules
-from areaviz.components.parts import text_of
+from areaviz.components.modules import join_modules
+from areaviz.components.parts import read_text
 from areaviz.drawing.markup import (
     Markup,
     make_data_block,
@@ -40,9 +40,9 @@ def make_live_pair(first: LivePage, second: LivePage, options: PageOptions | Non
     check_pair(first, second)
     pages = (first, second)
     title = options.title.strip() or " and ".join(page.model.card.name for page in pages)
-    style = f"{make_page_style(options.theme)}\n{text_of('live_page/page.css')}"
-    style += text_of("live_page/pair.css")
-    script = f"{joined_modules(MODULES)}\nawait openPair();"
+    style = f"{make_page_style(options.theme)}\n{read_text('live_page/page.css')}"
+    style += read_text("live_page/pair.css")
+    script = f"{join_modules(MODULES)}\nawait openPair();"
     note = [make_element("p", options.note, class_="note")] if options.note.strip() else []
     body = [
         make_element("header", make_element("h1", f"{title}, live"), *note),

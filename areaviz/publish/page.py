@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from areaviz.components.parts import parts, text_of
+from areaviz.components.parts import read_parts, read_text
 from areaviz.drawing.base import View
 from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.markup import Markup, make_data_block, make_document, make_raw_element
@@ -192,7 +192,7 @@ def _render_document(content: Content, carried: Sequence[Payload]) -> str:
     """Return the HTML of a page. Payloads come last, so the text is visible while they load."""
     style = make_page_style(content.options.theme)
     script = make_page_script(content.shown, "page/page.js", content.options.language)
-    styles = [style, *(parts(kind).css for kind in content.shown)]
+    styles = [style, *(read_parts(kind).css for kind in content.shown)]
     body = render_page_body(content)
     if content.has_script:
         body.append(make_data_block(collect_script_settings(content), id="panels"))
@@ -203,7 +203,7 @@ def _render_document(content: Content, carried: Sequence[Payload]) -> str:
 
 def make_page_style(theme: Theme) -> str:
     """Return the page's style sheet with a theme. "auto" follows the reader's system."""
-    style = text_of("page/page.css")
+    style = read_text("page/page.css")
     if theme == "auto":
         return style
     holds = "@media all" if theme == "dark" else "@media not all"
@@ -225,7 +225,7 @@ def make_page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -
         last: the file that starts the components, as a path in `areaviz/components`.
         language: the language of the components' texts.
     """
-    shared = "\n".join(map(text_of, ("message.js", "page/panels.js", last)))
+    shared = "\n".join(map(read_text, ("message.js", "page/panels.js", last)))
     return f"{make_mount_script(kinds, language)}\n{shared}"
 
 
@@ -236,5 +236,5 @@ def make_mount_script(kinds: Iterable[str], language: str = ENGLISH) -> str:
     """
     own = ""
     for kind in kinds:
-        own += f"{kind}: (() => {{\n{parts(kind, language).js}\nreturn mount;\n}})(),\n"
+        own += f"{kind}: (() => {{\n{read_parts(kind, language).js}\nreturn mount;\n}})(),\n"
     return f"const mounts = {{\n{own}}};"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from areaviz import __version__
-from areaviz.components.parts import parts
+from areaviz.components.parts import read_parts
 from areaviz.drawing.markup import Markup, make_element, make_raw_element
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import Payload, Place
@@ -28,7 +28,7 @@ from areaviz.publish.page_text import (
     render_probabilities,
     run_details,
 )
-from areaviz.texts.catalogue import ENGLISH, message, translated
+from areaviz.texts.catalogue import ENGLISH, message, translate
 from areaviz.trace.record import Trace
 
 Home = Literal["file", "frame", "widget"]
@@ -100,15 +100,15 @@ def render_page_body(content: Content) -> list[Markup]:
     main = [_render_texts(trace, language)]
     if shown and content.home != "widget":
         # The script removes this text. Browsers hide `noscript` if only a policy forbids scripts.
-        still = make_element("p", translated(NO_SCRIPT, language), class_="note")
+        still = make_element("p", translate(NO_SCRIPT, language), class_="note")
         main.append(make_element("section", still, content.instead, id="without-script"))
     main += [make_panel(kind, language) for kind in shown]
     main += [*map(_render_folded_figure, content.views), *map(_render_figure, content.stills)]
     main += [explain_components(list(shown), language), render_probabilities(trace, language)]
     main.append(run_details(trace, language))
-    made = translated(_MADE, language, version=__version__)
+    made = translate(_MADE, language, version=__version__)
     where = FOOTERS["file" if content.is_whole else content.home]
-    footer = f"{made} {translated(where, language)}"
+    footer = f"{made} {translate(where, language)}"
     return [
         make_element("header", *header),
         make_element("main", *main),
@@ -123,7 +123,7 @@ def collect_script_settings(content: Content) -> dict[str, Any]:
         panels.append({"kind": kind, "places": [_format_place(place) for place in some]})
     labels = {}
     for name, label in (("sites", message("Attention")), ("layers", message("Layer"))):
-        labels[name] = translated(label, content.options.language)
+        labels[name] = translate(label, content.options.language)
     told = {"panels": panels, "opening": content.opening, "isFrame": content.home == "frame"}
     return {**told, "labels": labels}
 
@@ -140,7 +140,7 @@ def _render_texts(trace: Trace, language: str) -> Markup:
     given: list[Markup] = []
     if text.strip():
         given = [
-            make_element("p", translated("Input", language), class_="label"),
+            make_element("p", translate("Input", language), class_="label"),
             _render_paragraph(text, text),
         ]
     if request.sound is not None:
@@ -160,10 +160,10 @@ def _render_texts(trace: Trace, language: str) -> Markup:
 
 def _render_output(trace: Trace, language: str) -> list[Markup]:
     """Return the model's output and its confidence."""
-    nothing = translated("nothing", language)
+    nothing = translate("nothing", language)
     text = render_output_text(trace, language) or make_element("span", nothing, class_="sure")
     return [
-        make_element("p", translated("Output", language), class_="label"),
+        make_element("p", translate("Output", language), class_="label"),
         _render_paragraph(text, trace.fields[trace.output.field].raw),
         make_element("p", describe_confidence(trace, language), class_="sure"),
     ]
@@ -178,7 +178,7 @@ def _render_paragraph(content: str, text: str) -> Markup:
 def make_panel(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component below the controls for site and layer."""
     choices = make_element("div", class_="choices")
-    heading = make_element("h2", translated(KINDS[kind].heading, language))
+    heading = make_element("h2", translate(KINDS[kind].heading, language))
     # The section is hidden until the script shows it, because it is empty without a script.
     inside = (heading, choices, render_stage(kind, language))
     return make_element("section", *inside, class_="panel", id=kind, hidden="")
@@ -186,7 +186,7 @@ def make_panel(kind: str, language: str = ENGLISH) -> Markup:
 
 def render_stage(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component's HTML and style in a shadow tree, as in the app. A script fills it."""
-    made = parts(kind, language)
+    made = read_parts(kind, language)
     shadow = make_element(
         "template", make_raw_element("style", made.css), Markup(made.html), shadowrootmode="open"
     )

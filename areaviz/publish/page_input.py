@@ -8,7 +8,7 @@ from areaviz.drawing.markup import Markup, make_element
 from areaviz.interactive.grid import encode_webp
 from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.sound_player import encode_sound_as_data_url
-from areaviz.texts.catalogue import ENGLISH, message, translated
+from areaviz.texts.catalogue import ENGLISH, message, translate
 from areaviz.trace.clip import Clip
 from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
@@ -18,9 +18,9 @@ def render_picture(picture: Picture, language: str = ENGLISH) -> list[Markup]:
     """Return the picture as the model received it."""
     look = "coarse" if is_coarse(picture) else "fine"
     got = message("The picture {name}, as the model got it")
-    alt = translated(got, language, name=picture.name)
+    alt = translate(got, language, name=picture.name)
     return _render_input(
-        translated("Picture", language), alt, look, encode_picture_as_data_url(picture)
+        translate("Picture", language), alt, look, encode_picture_as_data_url(picture)
     )
 
 
@@ -34,19 +34,19 @@ def render_clip(clip: Clip, language: str = ENGLISH) -> list[Markup]:
     # Imported here, so that pages without clips need no libraries for clips.
     from areaviz.data.clip_files import encode_gif
 
-    alt = translated("The clip {name}, as the model got it", language, name=clip.name)
+    alt = translate("The clip {name}, as the model got it", language, name=clip.name)
     return _render_input(
-        translated("Clip", language), alt, "fine", _make_data_url("image/gif", encode_gif(clip))
+        translate("Clip", language), alt, "fine", _make_data_url("image/gif", encode_gif(clip))
     )
 
 
 def render_sound(sound: Sound, language: str = ENGLISH) -> list[Markup]:
     """Return a sound with the browser's own player."""
-    label = translated("The sound {name}, as the model got it", language, name=sound.name)
+    label = translate("The sound {name}, as the model got it", language, name=sound.name)
     player = make_element(
         "audio", controls="", id="sound", src=encode_sound_as_data_url(sound), aria_label=label
     )
-    return [make_element("p", translated("Sound", language), class_="label"), player]
+    return [make_element("p", translate("Sound", language), class_="label"), player]
 
 
 def _render_input(title: str, alt: str, look: str, source: str) -> list[Markup]:

@@ -11,7 +11,7 @@ from areaviz.drawing.labels import escape_controls, show_invisibles
 from areaviz.drawing.markup import Markup, join_markup, make_element
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.options import PageOptions
-from areaviz.texts.catalogue import ENGLISH, decimal, message, translated
+from areaviz.texts.catalogue import ENGLISH, message, translate, use_decimal_mark
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)
@@ -42,15 +42,15 @@ def describe_run(trace: Trace, with_name: bool, language: str) -> str:
     request = trace.request
     found = [request.model] if with_name else []
     if "history" in trace.fields:
-        decoding = translated("greedy decoding", language)
+        decoding = translate("greedy decoding", language)
         if request.method != "greedy":
-            decoding = translated("beam search of width {width}", language, width=request.beam)
+            decoding = translate("beam search of width {width}", language, width=request.beam)
         found.append(describe_given_text(trace) or decoding)
     sizes = sorted({(one.layers, one.heads) for one in trace.maps.values()})
     shapes = []
     for layers, heads in sizes:
         shapes.append(
-            translated(
+            translate(
                 "{layers} of {heads}",
                 language,
                 layers=_format_count(
@@ -61,12 +61,12 @@ def describe_run(trace: Trace, with_name: bool, language: str) -> str:
                 ),
             )
         )
-    found.append(translated(" or ", language).join(shapes))
+    found.append(translate(" or ", language).join(shapes))
     return " · ".join(filter(None, found))
 
 
 def _format_count(number: int, one: str, several: str, language: str) -> str:
-    return translated(one if number == 1 else several, language, count=f"{number:,}")
+    return translate(one if number == 1 else several, language, count=f"{number:,}")
 
 
 def get_given_text(trace: Trace) -> str:
@@ -90,7 +90,7 @@ def render_output_text(trace: Trace, language: str = ENGLISH) -> Markup:
         level = _find_uncertainty_level(probability)
         if start < done or start == end or not level:
             continue
-        title = translated("probability {share}", language, share=f"{probability:.0%}")
+        title = translate("probability {share}", language, share=f"{probability:.0%}")
         tinted = make_element("span", field.raw[start:end], class_=f"u{level}", title=title)
         parts += [field.raw[done:start], tinted]
         done = end
@@ -109,22 +109,22 @@ def describe_confidence(trace: Trace, language: str = ENGLISH) -> str:
     """
     likely = trace.output.probabilities
     if len(likely) == 1:
-        share = decimal(f"{likely[0]:.2f}", language)
-        return translated("Probability {share}.", language, share=share)
+        share = use_decimal_mark(f"{likely[0]:.2f}", language)
+        return translate("Probability {share}.", language, share=share)
     least = int(np.argmin(likely))
     # The geometric mean. Limit it from below, because a probability of 0 has no logarithm.
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     label = show_invisibles(trace.fields[trace.output.field].labels[least])
-    said = translated(
+    said = translate(
         "Mean probability {mean}. Least certain: “{label}” ({share}).",
         language,
-        mean=decimal(f"{mean:.2f}", language),
+        mean=use_decimal_mark(f"{mean:.2f}", language),
         label=label,
-        share=decimal(f"{likely[least]:.2f}", language),
+        share=use_decimal_mark(f"{likely[least]:.2f}", language),
     )
     if float(likely[least]) >= UNSURE[0]:
         return said
-    return f"{said} {translated('Tinted words are less certain.', language)}"
+    return f"{said} {translate('Tinted words are less certain.', language)}"
 
 
 def render_probabilities(trace: Trace, language: str) -> Markup:
@@ -132,7 +132,7 @@ def render_probabilities(trace: Trace, language: str) -> Markup:
     if not has_output(trace):
         return Markup()
     head = [
-        make_element("th", translated(cell, language), scope="col")
+        make_element("th", translate(cell, language), scope="col")
         for cell in (
             message("Position"),
             message("Item"),
@@ -148,9 +148,9 @@ def render_probabilities(trace: Trace, language: str) -> Markup:
             _render_row(item + 1, labels[item], likely, output.alternatives[item], language)
         )
     count = len(output.probabilities)
-    title = translated("Probability of every item", language)
+    title = translate("Probability of every item", language)
     if count > ROWS:
-        title += " " + translated(
+        title += " " + translate(
             "(the first {shown} of {count})", language, shown=ROWS, count=count
         )
     table = make_element("div", make_element("table", *rows), class_="scrolled")
@@ -165,12 +165,14 @@ def _render_row(
     language: str,
 ) -> Markup:
     others = [
-        f"{show_invisibles(other)} {decimal(f'{share:.1%}', language)}"
+        f"{show_invisibles(other)} {use_decimal_mark(f'{share:.1%}', language)}"
         for other, share in alternatives
         if other != label
     ]
     sure = make_element(
-        "span", decimal(f"{likely:.1%}", language), class_=f"u{_find_uncertainty_level(likely)}"
+        "span",
+        use_decimal_mark(f"{likely:.1%}", language),
+        class_=f"u{_find_uncertainty_level(likely)}",
     )
     return make_element(
         "tr",
@@ -193,7 +195,7 @@ def run_details(trace: Trace, language: str) -> Markup:
         return Markup()
     return make_element(
         "details",
-        make_element("summary", translated("About this run", language)),
+        make_element("summary", translate("About this run", language)),
         make_element("table", *rows),
     )
 
@@ -203,7 +205,7 @@ def explain_components(kinds: Sequence[str], language: str) -> Markup:
     sentences = [KINDS[kind].how_to_read for kind in kinds if KINDS[kind].how_to_read]
     if "ribbon" in kinds or "grid" in kinds:
         sentences.append(KEYS)
-    said = [make_element("p", translated(text, language)) for text in (*sentences, CAVEAT)]
+    said = [make_element("p", translate(text, language)) for text in (*sentences, CAVEAT)]
     return make_element("div", *said, class_="aside")
 
 
@@ -212,4 +214,4 @@ def make_title(trace: Trace, options: PageOptions) -> str:
     if title := escape_controls(options.title.strip()):
         return title
     what = message("What {model} attended to")
-    return translated(what, options.language, model=trace.request.model)
+    return translate(what, options.language, model=trace.request.model)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from areaviz.components.parts import text_of
+from areaviz.components.parts import read_text
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import truncate
 from areaviz.drawing.markup import Markup, make_element, make_raw_element
@@ -86,7 +86,7 @@ class Shown:
         )
         arguments = json.dumps([name, self.height is None, HEIGHTS])[1:-1]
         # Use a scope for each output, because all outputs of a notebook are in one document.
-        script = f"(() => {{\n{text_of('page/frame.js')}\nfitFrames({arguments});\n}})();"
+        script = f"(() => {{\n{read_text('page/frame.js')}\nfitFrames({arguments});\n}})();"
         scripts = make_element("div", make_raw_element("script", script), class_=HIDDEN_BY_CLASS)
         output = make_element("div", seen, self._numbers(), scripts, class_=name)
         # Use character references, because another encoding of the document would change the page's

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from areaviz.backend import wire
 from areaviz.backend.access import is_token
 from areaviz.backend.base import Backend, Explaining
-from areaviz.backend.cached import key_of
+from areaviz.backend.cached import make_cache_key
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.logits_file import logits_to_bytes
@@ -113,12 +113,12 @@ class Api:
             return Reply.failed("server", "The model server failed. See its log for the reason.")
 
     def _about(self, _: bytes) -> Reply:
-        return Reply(200, wire.JSON, wire.about_to_json(self._backend))
+        return Reply(200, wire.JSON, wire.encode_description(self._backend))
 
     def _trace(self, body: bytes) -> Reply:
         message = wire.trace_from_json(body)
         trace = self._backend.trace(message.request, caller=message.caller)
-        return Reply(200, wire.NPZ, codec.to_bytes(trace, without=wire.large_sites(trace)))
+        return Reply(200, wire.NPZ, codec.to_bytes(trace, without=wire.list_large_sites(trace)))
 
     def _layer(self, body: bytes) -> Reply:
         """Return the weights of a layer.
@@ -152,6 +152,6 @@ class Api:
         # The key depends on the model's card. Layers of different models must not get into one
         # trace.
         card = self._backend.models().get(message.request.model)
-        if message.key != key_of(message.request.checked(), card):
+        if message.key != make_cache_key(message.request.checked(), card):
             raise BackendError("The model changed after this run. Run it again.")
         return message

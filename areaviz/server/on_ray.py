@@ -17,7 +17,7 @@ import requests
 
 from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.backend import wire
-from areaviz.backend.access import bracket_host, local_address
+from areaviz.backend.access import bracket_host, make_local_address
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.server.api import Api, Reply
@@ -111,17 +111,17 @@ class Replica:
     async def __call__(self, request: Request) -> Response:
         """Answer one HTTP request."""
         head = request.method, request.url.path, request.headers.get("authorization", "")
-        if refused := self._api.refusal(*head, length=_length(request)):
-            return _response(refused)
+        if refused := self._api.refusal(*head, length=_get_length(request)):
+            return _make_response(refused)
         body = bytearray()
         async for part in request.stream():
             body += part
             if refused := self._api.refusal(*head, length=len(body)):
-                return _response(refused)
+                return _make_response(refused)
         answer = asyncio.get_running_loop().run_in_executor(
             self._threads, self._api.answer, *head, bytes(body)
         )
-        return _response(await answer)
+        return _make_response(await answer)
 
 
 @contextmanager
@@ -171,7 +171,7 @@ def _start(app: Any, place: Place) -> None:
         serve.run(app, name=NAME, route_prefix="/")
         # The nodes of a cluster may not be reachable from here.
         if place.cluster is None:
-            _wait_for(f"{local_address(place.host, place.port)}/-/healthz")
+            _wait_for(f"{make_local_address(place.host, place.port)}/-/healthz")
     except (RayError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise BackendError(
@@ -242,7 +242,7 @@ def _stay_on_loopback() -> None:
     replica.add_port_to_grpc_server = lambda server, _: bind(server, "127.0.0.1:0")
 
 
-def _length(request: Request) -> int:
+def _get_length(request: Request) -> int:
     """Return the size of the body in bytes that the head of a request states, or 0 without one.
 
     `Replica` counts the bytes of every body while it reads them. An invalid size counts as too
@@ -252,7 +252,7 @@ def _length(request: Request) -> int:
     return int(given) if given.isascii() and given.isdigit() else wire.MAX_REQUEST_BYTES + 1
 
 
-def _response(reply: Reply) -> Response:
+def _make_response(reply: Reply) -> Response:
     from starlette.responses import Response
 
     return Response(reply.content, reply.status, media_type=reply.kind)

@@ -70,29 +70,32 @@ def describe_api() -> Json:
     return {
         "openapi": "3.1.0",
         "info": {"title": "areaviz model server", "version": __version__},
-        "paths": {path: {method.lower(): _route(path)} for path, method in ROUTES.items()},
+        "paths": {path: {method.lower(): _describe_route(path)} for path, method in ROUTES.items()},
         "security": [{"token": []}],
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Failure": _failure()},
+            "schemas": {"Failure": _describe_failure()},
         },
     }
 
 
-def _route(path: str) -> Json:
+def _describe_route(path: str) -> Json:
     body = _BODIES.get(path)
     content: Json = {wire.JSON: {"schema": _ABOUT}} if body is None else {wire.NPZ: {}}
     route: Json = {
         "operationId": path.removeprefix("/"),
         "summary": _SUMMARIES[path],
-        "responses": {"200": {"description": "The answer.", "content": content}, **_failures()},
+        "responses": {
+            "200": {"description": "The answer.", "content": content},
+            **_describe_failures(),
+        },
     }
     if body is not None:
         route["requestBody"] = {"required": True, "content": {wire.JSON: {"schema": body}}}
     return route
 
 
-def _failures() -> Json:
+def _describe_failures() -> Json:
     """Return the failures of every route by their HTTP status."""
     kinds: dict[str, list[str]] = {}
     for kind, status in wire.FAILURES.items():
@@ -107,7 +110,7 @@ def _failures() -> Json:
     }
 
 
-def _failure() -> Json:
+def _describe_failure() -> Json:
     return {
         "type": "object",
         "required": ["error", "sentence"],
@@ -118,10 +121,10 @@ def _failure() -> Json:
     }
 
 
-def api_text() -> str:
+def make_api_text() -> str:
     """Return the description as the text of a file."""
     return json.dumps(describe_api(), indent=2) + "\n"
 
 
 if __name__ == "__main__":
-    print(api_text(), end="")
+    print(make_api_text(), end="")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from areaviz.shares.limits import Limit, Scope
-from areaviz.shares.visitors import OverLimit, Visitor, most_of
+from areaviz.shares.visitors import OverLimit, Visitor, get_limit_of_scope
 
 _Account = tuple[Scope, str]
 
@@ -44,7 +44,7 @@ class Shares:
         """Add an amount as `take` does, but return the scope of a full share, or None."""
         with self._lock:
             for account in visitor.accounts():
-                if self._held[account] + amount > most_of(self.limit, account[0]):
+                if self._held[account] + amount > get_limit_of_scope(self.limit, account[0]):
                     return account[0]
             for account in visitor.accounts():
                 self._held[account] += amount
@@ -133,7 +133,7 @@ class Rates:
             now = self._clock()
             self._sweep(now)
             for account in visitor.accounts():
-                most = most_of(self.limit, account[0]) * self._burst_seconds
+                most = get_limit_of_scope(self.limit, account[0]) * self._burst_seconds
                 if self._still_used(account, now) + amount > most:
                     return account[0]
             for account in visitor.accounts():
@@ -150,7 +150,7 @@ class Rates:
             now, wait = self._clock(), 0.0
             self._sweep(now)
             for account in visitor.accounts():
-                share = most_of(self.limit, account[0])
+                share = get_limit_of_scope(self.limit, account[0])
                 used = self._still_used(account, now) + amount
                 self._used[account] = used, now
                 wait = max(wait, used / share - self._burst_seconds)
@@ -161,7 +161,7 @@ class Rates:
 
     def _still_used(self, account: _Account, now: float) -> float:
         used, when = self._used.get(account, (0.0, now))
-        return max(0.0, used - (now - when) * most_of(self.limit, account[0]))
+        return max(0.0, used - (now - when) * get_limit_of_scope(self.limit, account[0]))
 
     def _sweep(self, now: float) -> None:
         """Remove accounts whose share is full again, so that past visitors use no memory."""

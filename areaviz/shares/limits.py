@@ -337,7 +337,7 @@ TABLE: tuple[Limit, ...] = (
 )
 
 
-def listed_limits() -> dict[str, float]:
+def list_limits() -> dict[str, float]:
     """Return every limit in force by name, for the operator.
 
     Raises:
@@ -346,7 +346,7 @@ def listed_limits() -> dict[str, float]:
     return {limit.name: limit.value() for limit in TABLE}
 
 
-def limits_table() -> str:
+def render_limits_table() -> str:
     """Return the table of default limits as Markdown, for the documentation."""
     lines = ["| limit | default | applies to | rule | setting |", "| - | - | - | - | - |"]
     for row in TABLE:

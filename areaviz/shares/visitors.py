@@ -16,7 +16,7 @@ class Visitor:
 
     Args:
         reader: the id in the cookie, or "" for a connection without a cookie.
-        address: the address that `network_of` returns. It is "" if many readers share the address
+        address: the address that `find_network` returns. It is "" if many readers share the address
             or if it is unknown. Only the reader's share then limits a visitor.
     """
 
@@ -48,7 +48,7 @@ class OverLimit(BackendBusy):
         self.limit, self.scope = limit, scope
 
 
-def most_of(limit: Limit, scope: Scope) -> float:
+def get_limit_of_scope(limit: Limit, scope: Scope) -> float:
     """Return how much an account with this scope may use, in the unit of the limit."""
     if scope is Scope.ADDRESS:
         return limit.value() * ADDRESS_FACTOR.value()
@@ -57,7 +57,7 @@ def most_of(limit: Limit, scope: Scope) -> float:
     return limit.value()
 
 
-def network_of(client: str, proxies: Collection[str] = ()) -> str:
+def find_network(client: str, proxies: Collection[str] = ()) -> str:
     """Return the address by which shares are counted.
 
     A provider assigns the first 64 bits of an IPv6 address to one customer, so only these count.
@@ -78,6 +78,6 @@ def network_of(client: str, proxies: Collection[str] = ()) -> str:
         return ""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
-            return network_of(str(address.ipv4_mapped), proxies)
+            return find_network(str(address.ipv4_mapped), proxies)
         return str(ipaddress.ip_network((address, 64), strict=False))
     return client

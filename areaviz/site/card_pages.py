@@ -22,7 +22,7 @@ from areaviz.ui.models.summary import (
 RESULTS, TARGETS = "Results", "Targets"
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return the list of models and their cards."""
     main = []
     for task, group in by_task(site.cards.values()).items():

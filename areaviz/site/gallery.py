@@ -27,7 +27,7 @@ WHAT = (
 )
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return the gallery and the pages of its runs."""
     cards = []
     for model in site.stored:

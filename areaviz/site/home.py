@@ -9,7 +9,7 @@ import base64
 import json
 from pathlib import Path
 
-from areaviz.components.parts import parts, text_of
+from areaviz.components.parts import read_parts, read_text
 from areaviz.data.paths import HERO, LOOKS
 from areaviz.drawing.markup import Markup, make_data_block, make_element
 from areaviz.interactive.default_focus import choose_first_focus
@@ -62,7 +62,7 @@ DOORS = (
 )
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return Home."""
     style, hero, script = _render_hero(site.language)
     tiles = [_render_tile(site, way) for way in WAYS_IN]
@@ -103,7 +103,7 @@ def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     content = collect_page_content(trace, found, focus, options)
     told = collect_script_settings(content) | {"opening": format_focus(focus)}
     data: Payload = make_payload(trace, found[0], look.layer, options)
-    shared = "\n".join(map(text_of, ("message.js", "page/panels.js", "page/page.js")))
+    shared = "\n".join(map(read_text, ("message.js", "page/panels.js", "page/page.js")))
     still = make_element(
         "section", make_element("p", sentence(STILL)), content.instead, id="without-script"
     )
@@ -113,7 +113,11 @@ def _render_hero(language: str) -> tuple[str, list[Markup], str]:
         make_data_block(told, id="panels"),
         render_payload(data),
     ]
-    return parts("ribbon").css, drawn, f"{make_mount_script(content.shown, language)}\n{shared}"
+    return (
+        read_parts("ribbon").css,
+        drawn,
+        f"{make_mount_script(content.shown, language)}\n{shared}",
+    )
 
 
 def _render_tile(site: Site, way: Tile) -> Markup:

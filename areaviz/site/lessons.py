@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from areaviz.components.parts import parts, text_of
+from areaviz.components.parts import read_parts, read_text
 from areaviz.drawing.markup import make_data_block, make_element
 from areaviz.lessons.questions import QUESTIONS, make_question_data
 from areaviz.publish.page import make_mount_script
@@ -20,7 +20,7 @@ WHAT = message(
 STILL = message("This page needs scripts to ask its question.")
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return the list of questions, and a page for each."""
     items = []
     asked = {number: _collect_question(site, number) for number in QUESTIONS}
@@ -29,8 +29,8 @@ def files(site: Site) -> Files:
         items.append(make_element("li", link))
     main = [make_element("p", sentence(WHAT)), make_element("ol", *items)]
     yield "lessons.html", render_site_page(site, sentence("Lessons"), main)
-    style = parts("lesson").css
-    script = f"{make_mount_script(['lesson'], site.language)}\n{text_of('site/question.js')}"
+    style = read_parts("lesson").css
+    script = f"{make_mount_script(['lesson'], site.language)}\n{read_text('site/question.js')}"
     for number, data in asked.items():
         drawn = [
             make_element("section", make_element("p", sentence(STILL)), id="without-script"),

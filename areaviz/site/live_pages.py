@@ -17,7 +17,7 @@ STORED = "Models that show stored runs"
 WHY_STORED = "The engine of the live pages does not run these models."
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return the list of live pages and the pages themselves."""
     cards = []
     for name in site.live:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from areaviz.cards.card import Card
-from areaviz.components.modules import joined_modules
-from areaviz.components.parts import text_of
+from areaviz.components.modules import join_modules
+from areaviz.components.parts import read_text
 from areaviz.drawing.markup import Markup, make_document, make_element, make_raw_element
 from areaviz.publish.page import make_page_style
 from areaviz.site.link_preview import share_tags
@@ -110,8 +110,8 @@ def render_site_page(
     for page in site.menu:
         root = "" if page.is_translated else site.root
         links.append(make_element("a", sentence(page.title), href=f"{up}{root}{page.name}.html"))
-    own = f"{joined_modules(modules)}\n{script}".strip()
-    scripts = [text_of("site/language.js"), *([own] if own else [])]
+    own = f"{join_modules(modules)}\n{script}".strip()
+    scripts = [read_text("site/language.js"), *([own] if own else [])]
     body = [
         make_element("nav", *links, aria_label=sentence("Pages")),
         make_element("header", make_element("h1", title)),
@@ -119,7 +119,7 @@ def render_site_page(
         make_element("footer", sentence(FOOTER)),
         *(make_raw_element("script", one, type="module") for one in scripts),
     ]
-    style = f"{make_page_style('auto')}\n{text_of('site/site.css')}"
+    style = f"{make_page_style('auto')}\n{read_text('site/site.css')}"
     tab = title if title.startswith(NAME) else f"{title} · {NAME}"
     tags = share_tags(tab, site.address)
     return make_document(tab, [style, *styles], scripts, body, tags=tags, language=site.language)

@@ -21,17 +21,17 @@ from areaviz.ui.app.language import written_in
 from areaviz.ui.models.summary import best_first
 
 PAGES: tuple[SitePage, ...] = (
-    SitePage("index", message("Home"), home.files, is_translated=True),
-    SitePage("tour", message("Tour"), tour.files, is_translated=True),
-    SitePage("lessons", message("Lessons"), lessons.files, is_translated=True),
-    SitePage("live", message("Live models"), live_pages.files),
-    SitePage("gallery", message("Gallery"), gallery.files),
-    SitePage("models", message("Models"), card_pages.files),
-    SitePage("teach", message("For teachers"), teach.files, is_translated=True),
+    SitePage("index", message("Home"), home.make_files, is_translated=True),
+    SitePage("tour", message("Tour"), tour.make_files, is_translated=True),
+    SitePage("lessons", message("Lessons"), lessons.make_files, is_translated=True),
+    SitePage("live", message("Live models"), live_pages.make_files),
+    SitePage("gallery", message("Gallery"), gallery.make_files),
+    SitePage("models", message("Models"), card_pages.make_files),
+    SitePage("teach", message("For teachers"), teach.make_files, is_translated=True),
 )
 """All pages in the order of the menu.
 
-A page is a module with a function `files` and a line here.
+A page is a module with a function `make_files` and a line here.
 """
 LARGEST = 60_000_000
 """Maximum size of a site in bytes."""
@@ -72,7 +72,7 @@ def make_site(
     site = Site(cards, live, stored, PAGES, live_page, checkpoints, address)
     size = _write_picture(folder) if address else 0
     written = [iterate_files(replace(site, language=code)) for code in LANGUAGES]
-    for path, text in chain(readme.files(site), *written):
+    for path, text in chain(readme.make_files(site), *written):
         content = text.encode("utf-8", "replace")
         size += len(content)
         if size > LARGEST:

@@ -27,6 +27,6 @@ weights.
 """
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return the README."""
     yield NAME, TEXT.format(count=len(site.live), version=__version__)

@@ -23,7 +23,7 @@ NEEDS = message(
 )
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return the teacher's page."""
     hero = codec.load(HERO)
     rows = build_plan_rows(

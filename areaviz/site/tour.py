@@ -47,7 +47,7 @@ class Stop:
     link: str = ""
 
 
-def files(site: Site) -> Files:
+def make_files(site: Site) -> Files:
     """Return the list of the steps, and a page for each."""
     stops = list_tour_stops(site)
     items = []

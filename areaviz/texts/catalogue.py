@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 
-from areaviz.texts.pseudo import pseudo_text
+from areaviz.texts.pseudo import pseudo_translate
 
 ENGLISH, GERMAN = "en", "de"
 LANGUAGES: Mapping[str, str] = {ENGLISH: "English", GERMAN: "Deutsch"}
@@ -31,7 +31,7 @@ def message(english: str) -> str:
     return english
 
 
-def translated(english: str, language: str, **values: object) -> str:
+def translate(english: str, language: str, **values: object) -> str:
     """Return the translation of a text, with values for its placeholders.
 
     Args:
@@ -39,16 +39,16 @@ def translated(english: str, language: str, **values: object) -> str:
         language: one of `KNOWN`.
         values: the values of all placeholders. Without values, braces are not changed.
     """
-    text = translations(language).get(english, english)
+    text = load_translations(language).get(english, english)
     return text.format(**values) if values else text
 
 
-def decimal(number: str, language: str) -> str:
+def use_decimal_mark(number: str, language: str) -> str:
     """Return an English number, such as "0.5", with the decimal separator of a language."""
     return number.replace(".", DECIMAL_MARKS.get(language, "."))
 
 
-def known_language(code: str | None) -> str:
+def find_language(code: str | None) -> str:
     """Return the language for a code such as "de-AT", or English for an unknown code."""
     code = code or ENGLISH
     if code in KNOWN:
@@ -63,12 +63,12 @@ def is_right_to_left(language: str) -> bool:
 
 
 @lru_cache(maxsize=len(KNOWN))
-def translations(language: str) -> Mapping[str, str]:
+def load_translations(language: str) -> Mapping[str, str]:
     """Return the translations into a language by their English texts, or {} for English."""
     if language == ENGLISH:
         return {}
     if language in (PSEUDO, PSEUDO_RIGHT_TO_LEFT):
-        return {english: pseudo_text(english) for english in translations(GERMAN)}
+        return {english: pseudo_translate(english) for english in load_translations(GERMAN)}
     return read_po(files("areaviz.texts").joinpath(f"{language}.po").read_text("utf-8"))
 
 

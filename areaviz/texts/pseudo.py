@@ -14,7 +14,7 @@ LONGER = 0.3
 """Share by which a text gets longer. German and French texts are up to a third longer."""
 
 
-def pseudo_text(english: str) -> str:
+def pseudo_translate(english: str) -> str:
     """Return a text with accents on all letters, in brackets, and longer by `LONGER`."""
     parts = _KEPT.split(english)
     accented = [part if place % 2 else part.translate(_ACCENTS) for place, part in enumerate(parts)]

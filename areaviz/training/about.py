@@ -11,7 +11,7 @@ TEXTS = "about.toml"
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class TrainingTexts:
     """The texts of one training."""
 
     # Texts by name: "name", "train", "valid", "test", "licence" and, if people labelled the data,
@@ -26,7 +26,7 @@ class About:
     translated: str = ""
 
 
-def about(name: str, **values: object) -> About:
+def read_training_texts(name: str, **values: object) -> TrainingTexts:
     """Return the texts of a training.
 
     Args:
@@ -39,4 +39,4 @@ def about(name: str, **values: object) -> About:
     sections = tomllib.loads((files("areaviz.training") / TEXTS).read_text("utf-8"))
     section = sections[name]
     data = {key: text.format(**values) for key, text in section.pop("data").items()}
-    return About(data, section.pop("limits").format(**values), **section)
+    return TrainingTexts(data, section.pop("limits").format(**values), **section)

@@ -22,7 +22,7 @@ from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, make_scenes
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.grid_encoder import GridEncoder
 from areaviz.trace.record import IntArray
-from areaviz.training.about import About, about
+from areaviz.training.about import TrainingTexts, read_training_texts
 from areaviz.training.finished_features import Features, encode_finished_features, load_encoder
 from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.task import load_or_make_array
@@ -70,9 +70,9 @@ class CaptionedPictures:
     def __len__(self) -> int:
         return len(self.captions)
 
-    def about(self, encoder: str) -> About:
+    def about(self, encoder: str) -> TrainingTexts:
         """Return the texts for the card of a model whose encoder is a key of `ENCODERS`."""
-        return about(self.kind, help=HELP[encoder], scenes=SIZES_OF_SPLITS)
+        return read_training_texts(self.kind, help=HELP[encoder], scenes=SIZES_OF_SPLITS)
 
     def texts(self) -> Iterator[str]:
         """Yield every caption."""

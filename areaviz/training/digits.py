@@ -28,7 +28,7 @@ from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_choice
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
 from areaviz.training.task import (
@@ -170,7 +170,7 @@ class Digits:
     def describe(self) -> Description:
         """Return the task's part of the model card."""
         title, mechanism = _name_model(self.options)
-        texts = about("digits", drawn=self.config.drawn)
+        texts = read_training_texts("digits", drawn=self.config.drawn)
         return Description(
             family=self.config.network,
             title=title,

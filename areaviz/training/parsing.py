@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from areaviz.data.multi30k import Pair
 from areaviz.data.treebank import LONGEST, read_treebank
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.task import Description
 from areaviz.training.translation import Translation, TranslationConfig
@@ -57,7 +57,7 @@ class Parsing(Translation):
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        texts = about("parsing", longest=LONGEST, count=len(self.train_pairs))
+        texts = read_training_texts("parsing", longest=LONGEST, count=len(self.train_pairs))
         return replace(
             Translation.describe(self),
             title=f"Trees, {self.network.config.about}",

@@ -26,7 +26,7 @@ from areaviz.data.points import (
 )
 from areaviz.models.point_batches import PointBatch, make_point_batch
 from areaviz.models.pointer import PointerConfig, PointerNetwork
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.task import Description, load_or_make_array
 
@@ -113,7 +113,9 @@ class Pointers:
         sizes = f"{min(self.config.sizes)} to {max(self.config.sizes)}"
         kind = self.network.config.kind
         solver = "Qhull (scipy)" if kind == "hull" else "dynamic programming (Held and Karp 1962)"
-        texts = about("points", sets=self.config.sets, sizes=sizes, valid=VALID_SETS, solver=solver)
+        texts = read_training_texts(
+            "points", sets=self.config.sets, sizes=sizes, valid=VALID_SETS, solver=solver
+        )
         return Description(
             family="pointer",
             title=f"Pointer network, {KINDS[kind]}",

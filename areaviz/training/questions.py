@@ -25,7 +25,7 @@ from areaviz.models.question_batches import (
     iterate_batches,
     move_to_device,
 )
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.task import Description
 
@@ -141,7 +141,7 @@ class Questions:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        options, texts = self.network.config, about("questions")
+        options, texts = self.network.config, read_training_texts("questions")
         return Description(
             family="memory",
             title=f"Memory network, {options.hops} hops",

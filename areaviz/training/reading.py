@@ -18,7 +18,7 @@ from areaviz.data.multi30k import read_captions
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import (
     compute_cross_entropy,
@@ -100,7 +100,7 @@ class Reading:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        options, texts = self.network.config, about("reading")
+        options, texts = self.network.config, read_training_texts("reading")
         return Description(
             family="text decoder",
             title=f"Language model, {options.about}",

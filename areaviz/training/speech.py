@@ -24,7 +24,7 @@ from areaviz.metrics.speech import find_boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.recurrent import SITE
 from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM, ListenerConfig, SpeechRecognizer
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
 from areaviz.training.task import Description
@@ -134,7 +134,7 @@ class Speech:
         """Return the task's part of the model card."""
         options = self.network.config
         more = SYNTHESISED if self.config.synthesised else ""
-        texts = about("speech", validated=VALIDATED, synthesised=more)
+        texts = read_training_texts("speech", validated=VALIDATED, synthesised=more)
         return Description(
             family="listener",
             title=f"Spoken digits, {options.about}",

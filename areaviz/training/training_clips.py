@@ -18,7 +18,7 @@ from areaviz.data import grounding, jhmdb
 from areaviz.data import moving_digits as digits
 from areaviz.data.clips import prepare_frames
 from areaviz.models.video_captioner import WatcherConfig
-from areaviz.training.about import About, about
+from areaviz.training.about import TrainingTexts, read_training_texts
 
 Pixels = npt.NDArray[np.uint8]
 EACH, EACH_HELD_OUT = 400, 100
@@ -46,7 +46,7 @@ class Clips(Protocol):
     """The source of a task's clips."""
 
     @property
-    def about(self) -> About:
+    def about(self) -> TrainingTexts:
         """Texts about the clips for a model card."""
 
     @property
@@ -74,7 +74,7 @@ class Clips(Protocol):
 class MovingDigits:
     """Clips of a digit that does two actions in a row. Every batch draws new clips."""
 
-    about = about(
+    about = read_training_texts(
         "moving-digits",
         digits=EACH * len(digits.DIGITS),
         held_out=EACH_HELD_OUT * len(digits.DIGITS),
@@ -127,7 +127,7 @@ class Filmed:
 class Films:
     """Films of people. Each film shows one of 21 actions (J-HMDB)."""
 
-    about = about("films")
+    about = read_training_texts("films")
     function_words = grounding.FUNCTION_WORDS
     chosen_by = "words"
 

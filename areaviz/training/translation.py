@@ -21,7 +21,7 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import GenerationNetwork
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentence_pairs import SampledPairs, read_made
 from areaviz.training.sentences import (
@@ -162,7 +162,7 @@ class Translation:
         recipe, options = self.config, self.network.config
         size = f" ({recipe.size})" if recipe.size else ""
         made = [f" and the pairs {name}, which a model made" for name in recipe.made]
-        texts = about("translation", made="".join(made))
+        texts = read_training_texts("translation", made="".join(made))
         return Description(
             family=recipe.network,
             title=f"{recipe.level.capitalize()}s, {options.about}{size}",

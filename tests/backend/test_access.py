@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.backend import access
-from areaviz.backend.access import digest_of, is_loopback, is_token, read_token, write_token
+from areaviz.backend.access import compute_digest, is_loopback, is_token, read_token, write_token
 from areaviz.trace.errors import BackendError, InputError
 
-KEY = access.admission_key("a-token-that-only-friends-have")
-OTHER = access.admission_key("another-one-of-them")
+KEY = access.make_admission_key("a-token-that-only-friends-have")
+OTHER = access.make_admission_key("another-one-of-them")
 DAY = 24 * 60 * 60
 
 
@@ -62,8 +62,8 @@ def test_read_token_ignores_the_line_break(tmp_path: Path) -> None:
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_is_token_accepts_only_the_token(one: str, other: str) -> None:
-    assert is_token(one, digest_of(one))
-    assert is_token(other, digest_of(one)) == (one == other)
+    assert is_token(one, compute_digest(one))
+    assert is_token(other, compute_digest(one)) == (one == other)
 
 
 def test_is_token_compares_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +74,8 @@ def test_is_token_compares_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> 
         return hmac.compare_digest(one, other)
 
     monkeypatch.setattr(access, "hmac", SimpleNamespace(compare_digest=compare))
-    assert not is_token("given", digest_of("kept"))
-    assert compared == [(digest_of("given"), digest_of("kept"))]
+    assert not is_token("given", compute_digest("kept"))
+    assert compared == [(compute_digest("given"), compute_digest("kept"))]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
@@ -124,7 +124,7 @@ def test_admission_does_not_hold_the_token() -> None:
 
 
 def test_new_reader_makes_different_ids() -> None:
-    readers = {access.new_reader() for _ in range(100)}
+    readers = {access.make_reader_id() for _ in range(100)}
     assert len(readers) == 100 and all(map(access.is_reader, readers))
     assert not any(map(access.is_reader, ("", "A" * 32, "a" * 31, "a" * 33, "a" * 32 + "\n")))
 
@@ -141,5 +141,5 @@ def test_set_cookie_protects_the_cookie() -> None:
 
 
 def test_cookie_names_differ_by_port() -> None:
-    assert access.reader_cookie(1) != access.reader_cookie(2)
-    assert access.admission_cookie(1) != access.admission_cookie(2)
+    assert access.name_reader_cookie(1) != access.name_reader_cookie(2)
+    assert access.name_admission_cookie(1) != access.name_admission_cookie(2)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from areaviz.backend.base import Caller
-from areaviz.backend.fair import FairBackend, mark_of
+from areaviz.backend.fair import FairBackend, find_mark
 from areaviz.shares.limits import Scope
 from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.record import Trace
@@ -78,7 +78,7 @@ def test_load_by_reader_lists_counts_and_seconds() -> None:
     with three_questions(backend, models, ANNA, ANNA, Caller(Visitor())):
         first, second = backend.load_by_reader()
     assert (first["questions"], second["questions"]) == (2, 1)
-    assert first["reader"] == mark_of("anna") != "anna"
+    assert first["reader"] == find_mark("anna") != "anna"
     assert second["reader"] == "without a cookie"
     assert first["seconds"] == pytest.approx(2 * float(str(second["seconds"])), abs=0.11)
     assert float(str(second["seconds"])) > 0

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from areaviz.backend import remote, wire
-from areaviz.backend.access import digest_of
+from areaviz.backend.access import compute_digest
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
@@ -41,7 +41,7 @@ def models() -> FakeModels:
 
 @pytest.fixture
 def server(models: FakeModels) -> Iterator[Server]:
-    with serving(Api(CachedBackend(models), digest_of(TOKEN))) as running:
+    with serving(Api(CachedBackend(models), compute_digest(TOKEN))) as running:
         yield running
 
 
@@ -107,7 +107,7 @@ class Explaining(FakeModels):
 
 
 def test_logit_contributions_are_transferred() -> None:
-    with serving(Api(CachedBackend(models := Explaining()), digest_of(TOKEN))) as running:
+    with serving(Api(CachedBackend(models := Explaining()), compute_digest(TOKEN))) as running:
         backend = CachedBackend(RemoteBackend(running.address, TOKEN, answer_seconds=5))
         assert backend.explains
         found, own = backend.logits(ASKED, "encoder self", 1), models.logits(ASKED, "", 1)
@@ -223,7 +223,7 @@ def test_server_gets_marks_of_readers_without_ids(
 
 
 def test_missing_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(Api(FakeModels(), digest_of(TOKEN))) as gone:
+    with serving(Api(FakeModels(), compute_digest(TOKEN))) as gone:
         address = gone.address
     backend = RemoteBackend(address, TOKEN)
     assert backend.models() == {}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.backend.stored import RecordingBackend, StoredBackend, path_of
+from areaviz.backend.stored import RecordingBackend, StoredBackend, find_path
 from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -48,7 +48,7 @@ def inner() -> Counting:
 def test_recorded_request_is_answered_without_the_model(inner: Counting, tmp_path: Path) -> None:
     recording = RecordingBackend(inner, tmp_path)
     first = recording.trace(REQUEST)
-    assert recording.written == [path_of(tmp_path, REQUEST, inner.models())]
+    assert recording.written == [find_path(tmp_path, REQUEST, inner.models())]
     again = StoredBackend(inner, tmp_path).trace(REQUEST)
     assert inner.asked == 1 and again.request == REQUEST
     assert again.fields["target"].raw == first.fields["target"].raw
@@ -78,7 +78,7 @@ def test_new_weights_run_and_new_figures_do_not(inner: Counting, tmp_path: Path)
 def test_damaged_file_is_skipped_and_logged(
     inner: Counting, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = path_of(tmp_path, REQUEST, inner.models())
+    path = find_path(tmp_path, REQUEST, inner.models())
     path.write_bytes(b"damaged")
     assert StoredBackend(inner, tmp_path).trace(REQUEST).request == REQUEST
     assert inner.asked == 1 and path.name in caplog.text

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from areaviz.cards.card import read_card
-from areaviz.cli.live import live_html
+from areaviz.cli.live import make_live_html
 from areaviz.data.paths import CHECKPOINTS, HOME, OPENINGS
 from areaviz.lessons.boundary import WORDS
 from areaviz.publish.live_model import FAMILIES
@@ -34,7 +34,7 @@ INNER = (
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "made"
-    size = make_site(folder, CHECKPOINTS, partial(live_html, checkpoints=CHECKPOINTS))
+    size = make_site(folder, CHECKPOINTS, partial(make_live_html, checkpoints=CHECKPOINTS))
     assert size == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     assert size <= LARGEST
     return folder

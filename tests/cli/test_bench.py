@@ -67,4 +67,10 @@ def test_bench_without_repository_says_where_benchmarks_are(clone: Path) -> None
 
 
 def test_bench_finds_benchmarks_of_the_repository() -> None:
-    assert {"app", "attention", "page", "pictures", "what_if"} <= bench_module.benchmarks().keys()
+    assert {
+        "app",
+        "attention",
+        "page",
+        "pictures",
+        "what_if",
+    } <= bench_module.list_benchmarks().keys()

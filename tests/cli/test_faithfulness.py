@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
-from areaviz.cli.faithfulness import as_lines
+from areaviz.cli.faithfulness import format_lines
 from areaviz.evaluation.faithfulness import Faithfulness
 from tests.models.test_language_model import language_model, save
 from tests.pages import folder
@@ -110,7 +110,7 @@ def test_examples_with_too_few_items_are_reported(tmp_path: Path) -> None:
 
 
 def test_figures_include_chance() -> None:
-    lines = as_lines(Faithfulness(0.5, 0.1, (0.1, 0.3), (0.4, 0.4), 0.9, 7), 2)
+    lines = format_lines(Faithfulness(0.5, 0.1, (0.1, 0.3), (0.4, 0.4), 0.9, 7), 2)
     assert lines == [
         "examples: 2, output items: 7, mean probability: 0.900",
         "comprehensiveness: 0.500, by chance 0.200 (standard deviation 0.141)",

@@ -10,7 +10,7 @@ import pytest
 
 from areaviz.analysis.jobs import Job, Jobs
 from areaviz.cli import main
-from areaviz.cli.serve import operator_commands
+from areaviz.cli.serve import make_operator_commands
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.operator import SETTING, serve_commands
 from areaviz.ui.app import jobs as module
@@ -32,7 +32,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 
     for number, title in enumerate(("dogs.en, letters", "cats\x1b[2J.en, words\nand more")):
         found.start(str(number), work, f"reader {number}", title)
-    with serve_commands(operator_commands(Connections(None)), PORT):
+    with serve_commands(make_operator_commands(Connections(None)), PORT):
         yield found
     for job in found.running():
         job.stop()

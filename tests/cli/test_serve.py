@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
-from areaviz.backend.access import digest_of, read_token
+from areaviz.backend.access import compute_digest, read_token
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.gateway import serving as gateway
@@ -223,7 +223,7 @@ def test_serve_models_passes_its_options(
     serve("models", "--token-file", str(token_file), "--cluster", "auto", *words.split())
     assert asked == [
         (
-            digest_of(read_token(token_file)),
+            compute_digest(read_token(token_file)),
             Scale(2, 4, 0.5, 0.25, 3, 5),
             Place("10.0.0.1", 8625, "auto"),
         )

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build, main
-from areaviz.cli.view import page_options
+from areaviz.cli.view import make_page_options
 from areaviz.publish.loopback import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -78,7 +78,7 @@ def test_page_opens_at_focus_with_requested_layers(
 
 @pytest.mark.parametrize(("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8))])
 def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
-    assert page_options(typed, "", 64, "", "", 16).layers == layers
+    assert make_page_options(typed, "", 64, "", "", 16).layers == layers
 
 
 @pytest.mark.parametrize("typed", ["0-1", "0", "4-2", "1-99999", "a"])
@@ -87,7 +87,7 @@ def test_layers_follow_the_rule_of_positions_in_links(typed: str) -> None:
         with pytest.raises(InputError, match=f'^"{name}" (is|has) "'):
             list(parse_ranges(typed, name))
     with pytest.raises(InputError, match='^"layers" '):
-        page_options(typed, "", 64, "", "", 16)
+        make_page_options(typed, "", 64, "", "", 16)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_browser_code_sets_text_and_never_markup(path: str) -> None:
 
 @pytest.mark.parametrize("name", parts.COMPONENTS)
 def test_component_has_one_entry_and_stays_in_its_element(name: str) -> None:
-    made = parts.parts(name)
+    made = parts.read_parts(name)
     assert made.js.count("\nfunction mount(") + made.js.startswith("function mount(") == 1
     assert "</" not in made.js + made.css and "style=" not in made.html
 
@@ -50,7 +50,7 @@ def test_files_of_one_kind_are_joined_in_their_order() -> None:
         path: (FOLDER / path).read_text("utf-8")
         for path in ("component.css", *parts.COMPONENTS["grid"])
     }
-    made = parts.parts("grid")
+    made = parts.read_parts("grid")
     assert made.html == read["grid/grid.html"]
     assert made.css == "\n".join(
         read[path] for path in ("component.css", "ribbon/ribbon.css", "grid/grid.css")

@@ -19,7 +19,7 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
-from areaviz.backend.access import new_reader, reader_cookie
+from areaviz.backend.access import make_reader_id, name_reader_cookie
 
 PATIENCE = 120.0
 LABELLED = ("text_area", "text_input", "selectbox", "button_group", "button", "file_uploader")
@@ -28,7 +28,7 @@ LABELLED = ("text_area", "text_input", "selectbox", "button_group", "button", "f
 
 def new_cookie(url: str) -> str:
     """Return the cookie header of a new reader of the app at `url`."""
-    return f"{reader_cookie(int(url.rsplit(':', 1)[1]))}={new_reader()}"
+    return f"{name_reader_cookie(int(url.rsplit(':', 1)[1]))}={make_reader_id()}"
 
 
 @dataclass(frozen=True, slots=True)

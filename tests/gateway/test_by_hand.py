@@ -14,7 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.backend.access import KEY_SETTING, admission_cookie, admission_key, make_admission
+from areaviz.backend.access import (
+    KEY_SETTING,
+    make_admission,
+    make_admission_key,
+    name_admission_cookie,
+)
 from tests.faults.client import Session, Shown
 from tests.faults.served import ROOT, free_port, wait_until_it_answers
 from tests.gateway.client import TOKEN
@@ -75,10 +80,10 @@ def test_app_without_gateway_needs_the_admission_cookie(tmp_path: Path) -> None:
         with Session.open(url) as visitor:
             return said(visitor.visit(page))
 
-    with by_hand(tmp_path / "log", **{KEY_SETTING: admission_key(TOKEN)}) as (url, port):
+    with by_hand(tmp_path / "log", **{KEY_SETTING: make_admission_key(TOKEN)}) as (url, port):
         with ThreadPoolExecutor(8) as pool:
             got = list(pool.map(drawn, [url] * 8, LIGHT_PAGES * 4))
         assert all(kinds in (["heading", "alert"], ["heading", "alert"] * 2) for kinds in got), got
-        cookie = f"{admission_cookie(port)}={make_admission(admission_key(TOKEN))}"
+        cookie = f"{name_admission_cookie(port)}={make_admission(make_admission_key(TOKEN))}"
         with Session.open(url, cookie) as visitor:
             assert len(said(visitor.visit("home"))) > 5

@@ -11,7 +11,7 @@ from areaviz.backend import access
 from areaviz.gateway import sign_in
 from areaviz.gateway.gateway import AppPlace, Gateway
 from areaviz.gateway.limits import Connections
-from areaviz.gateway.serving import server_options
+from areaviz.gateway.serving import make_server_options
 from areaviz.gateway.sign_in import ATTEMPTS, LINKS_WAITING
 from tests.gateway.asgi import Answer, Behind, ask, run_alone
 
@@ -148,7 +148,9 @@ def test_only_named_proxy_reports_the_address(
     proxies: tuple[str, ...], statuses: list[int]
 ) -> None:
     place = AppPlace("localhost", 8501, token=TOKEN, proxies=proxies)
-    options = server_options(Gateway(Behind(), place, 120.0), place, Connections(None, proxies))
+    options = make_server_options(
+        Gateway(Behind(), place, 120.0), place, Connections(None, proxies)
+    )
     options.load()
     body = urlencode({"token": WRONG, "next": "/"})
     found = []
@@ -167,7 +169,7 @@ def test_only_named_proxy_reports_the_address(
 
 
 def test_admission_ends_after_its_days(gateway: Gateway) -> None:
-    old = access.make_admission(access.admission_key(TOKEN), now=0)
+    old = access.make_admission(access.make_admission_key(TOKEN), now=0)
     assert ask(gateway, "GET", "/", cookie=f"areaviz_admission_8501={old}").status == 401
 
 

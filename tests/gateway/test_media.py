@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from areaviz.gateway.media import MAX_NAMES, Media, media_names
+from areaviz.gateway.media import MAX_NAMES, Media, find_media_names
 
 
 def images(*addresses: str) -> bytes:
@@ -75,7 +75,7 @@ def echoes() -> list[ForwardMsg]:
 
 @pytest.mark.parametrize("message", echoes(), ids=lambda one: str(one)[:40])
 def test_address_in_a_text_opens_no_file(message: ForwardMsg) -> None:
-    assert Path(ADDRESS).name not in media_names(message.SerializeToString())
+    assert Path(ADDRESS).name not in find_media_names(message.SerializeToString())
 
 
 def shown() -> list[ForwardMsg]:
@@ -94,8 +94,8 @@ def shown() -> list[ForwardMsg]:
 
 @pytest.mark.parametrize("message", shown(), ids=lambda one: str(one)[:40])
 def test_address_of_a_shown_file_is_found(message: ForwardMsg) -> None:
-    assert media_names(message.SerializeToString()) == {Path(ADDRESS).name}
+    assert find_media_names(message.SerializeToString()) == {Path(ADDRESS).name}
 
 
 def test_invalid_message_names_no_file() -> None:
-    assert media_names(b"\xff/media/0f.png") == set()
+    assert find_media_names(b"\xff/media/0f.png") == set()

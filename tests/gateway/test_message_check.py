@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from areaviz.gateway.message_check import PASSED, RERUN, BrokenMessage, kind_of
+from areaviz.gateway.message_check import PASSED, RERUN, BrokenMessage, find_kind
 from areaviz.trace.errors import InputError
 
 
@@ -28,7 +28,7 @@ def test_message_of_a_page_passes() -> None:
     state.double_array_value.data.extend([1.5, 2.5])
     state = message.rerun_script.widget_states.widgets.add(id="files")
     state.file_uploader_state_value.uploaded_file_info.add(name="a.png", file_id="1", size=3)
-    assert kind_of(message.SerializeToString()) == RERUN
+    assert find_kind(message.SerializeToString()) == RERUN
 
 
 @pytest.mark.parametrize("kind", [field.name for field in BackMsg.DESCRIPTOR.fields[:10]])
@@ -39,24 +39,24 @@ def test_only_known_kinds_of_messages_pass(kind: str) -> None:
         getattr(message, kind).SetInParent()
     else:
         setattr(message, kind, True)
-    assert kind_of(message.SerializeToString()) == (kind if kind in PASSED else "")
+    assert find_kind(message.SerializeToString()) == (kind if kind in PASSED else "")
 
 
 def test_last_kind_of_a_message_counts() -> None:
     clear = BackMsg(clear_cache=True).SerializeToString()
-    assert kind_of(rerun(1).SerializeToString() + clear) == ""
+    assert find_kind(rerun(1).SerializeToString() + clear) == ""
 
 
 def test_widgets_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kind_of(rerun(2000).SerializeToString())
+    assert find_kind(rerun(2000).SerializeToString())
     with pytest.raises(InputError, match="states of 2,000 inputs at once"):
-        kind_of(rerun(2001).SerializeToString())
+        find_kind(rerun(2001).SerializeToString())
     halves = rerun(1500).SerializeToString()
     with pytest.raises(InputError, match="2,000 inputs"):
-        kind_of(halves + halves)
+        find_kind(halves + halves)
     monkeypatch.setenv("AREAVIZ_LIMIT_MESSAGE_WIDGETS", "3")
     with pytest.raises(InputError, match="states of 3 inputs"):
-        kind_of(rerun(4).SerializeToString())
+        find_kind(rerun(4).SerializeToString())
 
 
 def small_values(kind: str) -> BackMsg:
@@ -82,7 +82,7 @@ def test_many_small_values_cost_no_memory(kind: str) -> None:
     content = small_values(kind).SerializeToString()
     tracemalloc.start()
     with pytest.raises(InputError, match="20,000 values at once"):
-        kind_of(content)
+        find_kind(content)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100_000
@@ -102,13 +102,13 @@ def test_many_small_values_cost_no_memory(kind: str) -> None:
 )
 def test_broken_message_raises_an_error(content: bytes) -> None:
     with pytest.raises(BrokenMessage):
-        kind_of(content)
+        find_kind(content)
 
 
 @given(st.binary(max_size=200))
 def test_kind_of_agrees_with_protobuf(content: bytes) -> None:
     try:
-        kind = kind_of(content)
+        kind = find_kind(content)
     except BrokenMessage:
         return
     message = BackMsg.FromString(content)

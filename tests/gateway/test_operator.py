@@ -102,6 +102,6 @@ def test_socket_left_by_a_kill_is_replaced(folder: Path) -> None:
 
 def test_default_folder_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1000")
-    assert operator._default_folder() == Path("/run/user/1000/areaviz")
+    assert operator._get_default_folder() == Path("/run/user/1000/areaviz")
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert operator._default_folder().name.startswith("areaviz-")
+    assert operator._get_default_folder().name.startswith("areaviz-")

@@ -65,7 +65,7 @@ def say(gateway: Gateway, message: BackMsg, count: int, reader: str, client: str
     left = [{"type": "websocket.connect"}]
     left += [{"type": "websocket.receive", "bytes": content}] * count
     left += [{"type": "websocket.disconnect"}]
-    cookie = f"{access.reader_cookie(8501)}={reader}" if reader else ""
+    cookie = f"{access.name_reader_cookie(8501)}={reader}" if reader else ""
     scope = {
         "type": "websocket",
         "scheme": "ws",
@@ -88,7 +88,7 @@ def say(gateway: Gateway, message: BackMsg, count: int, reader: str, client: str
 
 
 def test_user_reruns_are_limited(gateway: Gateway, waits: list[float]) -> None:
-    reader = access.new_reader()
+    reader = access.make_reader_id()
     say(gateway, RERUN, SHARE, reader, "203.0.113.7")
     assert waits == []
     say(gateway, RERUN, 2, reader, "203.0.113.7")
@@ -97,11 +97,11 @@ def test_user_reruns_are_limited(gateway: Gateway, waits: list[float]) -> None:
 
 def test_fresh_cookies_of_an_address_share_reruns(gateway: Gateway, waits: list[float]) -> None:
     for _ in range(ADDRESS_SHARE // 10):
-        say(gateway, RERUN, 10, access.new_reader(), "203.0.113.7")
+        say(gateway, RERUN, 10, access.make_reader_id(), "203.0.113.7")
     assert waits == []
-    say(gateway, RERUN, 1, access.new_reader(), "203.0.113.7")
+    say(gateway, RERUN, 1, access.make_reader_id(), "203.0.113.7")
     assert waits == pytest.approx([0.05])
-    say(gateway, RERUN, 1, access.new_reader(), "203.0.113.8")
+    say(gateway, RERUN, 1, access.make_reader_id(), "203.0.113.8")
     assert len(waits) == 1
 
 
@@ -114,7 +114,7 @@ def test_sockets_without_cookie_share_reruns(gateway: Gateway, waits: list[float
 
 
 def test_other_messages_do_not_count_as_reruns(gateway: Gateway, waits: list[float]) -> None:
-    reader = access.new_reader()
+    reader = access.make_reader_id()
     say(gateway, HEARTBEAT, 2 * SHARE, reader, "203.0.113.7")
     say(gateway, RERUN, SHARE, reader, "203.0.113.7")
     assert waits == []

@@ -65,4 +65,4 @@ def test_count_sessions_counts_active_and_kept_sessions(streamlit: Streamlit) ->
 def test_uploaded_bytes_are_summed_by_session(streamlit: Streamlit) -> None:
     for session, file, size in (("a", "1", 10), ("a", "2", 5), ("b", "1", 7), ("a", "1", 20)):
         streamlit.files.add_file(session, UploadedFileRec(file, "name", "type", b"x" * size))
-    assert streamlit_parts.uploaded_bytes() == {"a": 25, "b": 7}
+    assert streamlit_parts.count_uploaded_bytes() == {"a": 25, "b": 7}

@@ -41,7 +41,7 @@ class Store:
 def store(monkeypatch: pytest.MonkeyPatch) -> Store:
     made = Store()
     monkeypatch.setattr(uploads, "is_active_session", made.sessions.__contains__)
-    monkeypatch.setattr(uploads, "uploaded_bytes", lambda: made.held)
+    monkeypatch.setattr(uploads, "count_uploaded_bytes", lambda: made.held)
     monkeypatch.setattr(uploads, "LOOK_SECONDS", 0.02)
     # Long enough for a file of 1,000 bytes on a busy machine.
     monkeypatch.setattr(uploads, "TURN_SECONDS", 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.backend.stored import path_of
+from areaviz.backend.stored import find_path
 from areaviz.data.paths import CHECKPOINTS, HERO, OPENINGS
 from areaviz.data.sound_samples import SAMPLES
 from areaviz.lessons import attention
@@ -30,7 +30,7 @@ def backend() -> LocalBackend:
 
 
 def stored(backend: LocalBackend, request: Request) -> Trace:
-    return codec.load(path_of(OPENINGS, request, backend.models()))
+    return codec.load(find_path(OPENINGS, request, backend.models()))
 
 
 def words(*texts: str) -> int:

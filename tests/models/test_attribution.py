@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from areaviz.attention import gradients
 from areaviz.attention.gradients import compute_gradient_times_input
-from areaviz.backend.cached import key_of
+from areaviz.backend.cached import make_cache_key
 from areaviz.cards.card import read_card
 from areaviz.data.tokenizer import START
 from areaviz.models.base import check_abilities
@@ -145,7 +145,7 @@ def test_request_states_if_attribution_is_wanted() -> None:
     assert params["attribution"] == "1" and from_params(params)[0] == ASKED
     plain = replace(ASKED, attribution=False)
     assert "attribution" not in to_params(plain)
-    assert key_of(ASKED, None) != key_of(plain, None)
+    assert make_cache_key(ASKED, None) != make_cache_key(plain, None)
     check_abilities(ASKED, frozenset({"attribution"}), "A model")
     with pytest.raises(InputError, match="Leave attribution out"):
         check_abilities(ASKED, frozenset({"target"}), "A model")

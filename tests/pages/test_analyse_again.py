@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.backend.access import new_reader, reader_cookie
+from areaviz.backend.access import make_reader_id, name_reader_cookie
 from areaviz.backend.base import Backend
 from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.by_bucket import BUCKETS_KEY
@@ -46,7 +46,7 @@ def reading(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[str],
     """Make every new session belong to one reader."""
 
     def use(reader: str) -> None:
-        bring_cookies(monkeypatch, {reader_cookie(8501): reader})
+        bring_cookies(monkeypatch, {name_reader_cookie(8501): reader})
 
     return use
 
@@ -64,7 +64,7 @@ def test_own_analysis_opens_by_address_only_for_its_owner(
     open_page: Open, use_backend: Use, reading: Callable[[str], None]
 ) -> None:
     use_backend(Translating())
-    ada, bob = new_reader(), new_reader()
+    ada, bob = make_reader_id(), make_reader_id()
     reading(ada)
     app = opened_first(ran(given(open_page("analyse", new="1"), *OWN)))
     link = address(app)
@@ -83,14 +83,14 @@ def test_earlier_analyses_are_listed_for_their_owner(
     open_page: Open, use_backend: Use, reading: Callable[[str], None]
 ) -> None:
     use_backend(Translating())
-    reading(new_reader())
+    reading(make_reader_id())
     ran(given(open_page("analyse", new="1"), *OWN))
     fresh = open_page("analyse", new="1")
     (earlier,) = [one for one in fresh.expander if one.label == "Earlier analyses"]
     (link,) = earlier.get("page_link")
     assert "my.en.txt, 2 examples" in link.proto.label.replace("\\", "")
     assert "set=" in link.proto.query_string and "model=char-area" in link.proto.query_string
-    reading(new_reader())
+    reading(make_reader_id())
     assert not [
         one for one in open_page("analyse", new="1").expander if one.label == "Earlier analyses"
     ]

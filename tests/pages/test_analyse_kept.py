@@ -37,7 +37,7 @@ from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form, stored_data
 from areaviz.ui.analyse.stored_data import open_note_store
 from areaviz.ui.app.jobs import get_jobs
-from areaviz.ui.app.user_identity import reader_cookie
+from areaviz.ui.app.user_identity import name_reader_cookie
 from tests import fakes
 from tests.pages.analysed import (
     Translating,
@@ -181,7 +181,7 @@ def test_exported_file_does_not_contain_the_cookie(
     open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Context:
-        cookies = {reader_cookie(st.get_option("server.port")): "0123456789abcdef" * 2}
+        cookies = {name_reader_cookie(st.get_option("server.port")): "0123456789abcdef" * 2}
         ip_address = None
         locale = "en"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from areaviz.analysis.ray_cluster import connect_to_ray
-from areaviz.backend.access import digest_of
+from areaviz.backend.access import compute_digest
 from areaviz.server.on_ray import Open, Place, Scale, serve_backend
 from tests.server.models import TOKEN
 
@@ -31,7 +31,9 @@ def served(open_backend: Open, scale: Scale = SCALE) -> Iterator[str]:
     """Yield the address of a running server that requires `TOKEN`."""
     with (
         connect_to_ray(None, **OPTIONS),
-        serve_backend(open_backend, digest_of(TOKEN), scale, Place(port=free_port())) as address,
+        serve_backend(
+            open_backend, compute_digest(TOKEN), scale, Place(port=free_port())
+        ) as address,
     ):
         yield address
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.backend import wire
-from areaviz.backend.access import digest_of
+from areaviz.backend.access import compute_digest
 from areaviz.backend.base import Caller
 from areaviz.server.api import ROUTES as api_routes
 from areaviz.server.api import Api
@@ -36,7 +36,7 @@ def models() -> FakeModels:
 
 @pytest.fixture
 def api(models: FakeModels) -> Api:
-    return Api(models, digest_of(TOKEN))
+    return Api(models, compute_digest(TOKEN))
 
 
 def test_every_route_has_a_test() -> None:
@@ -72,12 +72,15 @@ def test_missing_token_is_refused_before_any_run(
 
 @given(st.text(max_size=40))
 def test_wrong_tokens_are_refused(given: str) -> None:
-    assert Api(FakeModels(), digest_of(TOKEN)).answer("GET", wire.MODELS, given, b"").status == 401
+    assert (
+        Api(FakeModels(), compute_digest(TOKEN)).answer("GET", wire.MODELS, given, b"").status
+        == 401
+    )
 
 
 def test_routes_answer_with_the_token(api: Api) -> None:
     assert (
-        wire.about_from_json(api.answer("GET", wire.MODELS, BEARER, b"").content).device
+        wire.decode_description(api.answer("GET", wire.MODELS, BEARER, b"").content).device
         == "made-up device"
     )
     reply = api.answer("POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceMessage(ASKED)))
@@ -189,9 +192,9 @@ def test_invalid_pictures_are_refused(api: Api, models: FakeModels, pixels: obje
     [("does not have that site", 0), ("encoder self", 2), ("encoder self", -1), ("../x", 0)],
 )
 def test_missing_layers_are_refused(api: Api, models: FakeModels, site: str, layer: int) -> None:
-    from areaviz.backend.cached import key_of
+    from areaviz.backend.cached import make_cache_key
 
-    asked = wire.LayerMessage(ASKED, key_of(ASKED, models.cards["char-area"]), site, layer)
+    asked = wire.LayerMessage(ASKED, make_cache_key(ASKED, models.cards["char-area"]), site, layer)
     reply = api.answer("POST", wire.LAYER, BEARER, wire.layer_to_json(asked))
     assert wire.failure_from_json(reply.content)[0] == "input"
 

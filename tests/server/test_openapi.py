@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 
 from areaviz.backend import wire
-from areaviz.backend.access import digest_of
+from areaviz.backend.access import compute_digest
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.server.api import ROUTES, Api
-from areaviz.server.openapi import api_text, describe_api
+from areaviz.server.openapi import describe_api, make_api_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from tests import fakes
@@ -31,7 +31,7 @@ def schema_of(path: str, *keys: str) -> object:
 
 def test_stored_schema_matches_the_routes() -> None:
     command = "python -m areaviz.server.openapi > docs/openapi.json"
-    assert FILE.read_text(encoding="utf-8") == api_text(), f"run: {command}"
+    assert FILE.read_text(encoding="utf-8") == make_api_text(), f"run: {command}"
 
 
 def test_schema_describes_exactly_the_routes() -> None:
@@ -62,7 +62,7 @@ class Silent(fakes.FakeBackend):
 
 @pytest.mark.parametrize("path", [wire.MODELS, "/nowhere"])
 def test_answers_match_the_schema(path: str) -> None:
-    reply = Api(Silent(), digest_of(TOKEN)).answer("GET", path, f"Bearer {TOKEN}", b"")
+    reply = Api(Silent(), compute_digest(TOKEN)).answer("GET", path, f"Bearer {TOKEN}", b"")
     if reply.status == 200:
         jsonschema.validate(json.loads(reply.content), schema_of(path, "responses", "200"))
         return

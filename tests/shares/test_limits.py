@@ -13,8 +13,8 @@ from areaviz.shares.limits import (
     UPLOADS_AT_ONCE,
     Limit,
     Scope,
-    limits_table,
-    listed_limits,
+    list_limits,
+    render_limits_table,
 )
 from areaviz.trace.errors import InputError
 
@@ -41,15 +41,15 @@ def test_table_has_every_limit_of_its_module() -> None:
 
 
 def test_limits_table_is_in_the_documentation() -> None:
-    """On failure, replace the table in docs/reliability.md with the output of `limits_table`."""
-    assert limits_table() in DOCUMENT.read_text(encoding="utf-8")
+    """On failure, put the output of `render_limits_table` into docs/reliability.md."""
+    assert render_limits_table() in DOCUMENT.read_text(encoding="utf-8")
 
 
 def test_setting_overrides_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     assert UPLOADS_AT_ONCE.value() == UPLOADS_AT_ONCE.default
     monkeypatch.setenv("AREAVIZ_LIMIT_UPLOADS_AT_ONCE", "2.5")
     assert UPLOADS_AT_ONCE.value() == 2.5
-    assert listed_limits()["uploads_at_once"] == 2.5
+    assert list_limits()["uploads_at_once"] == 2.5
     assert "2.5 files" in UPLOADS_AT_ONCE.said()
 
 
@@ -59,7 +59,7 @@ def test_setting_that_is_not_positive_is_refused(
 ) -> None:
     monkeypatch.setenv(ADDRESS_FACTOR.setting, given)
     with pytest.raises(InputError, match=f'AREAVIZ_LIMIT_ADDRESS_FACTOR is "{given}"'):
-        listed_limits()
+        list_limits()
 
 
 def test_sentence_writes_numbers_in_full() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from areaviz.shares.limits import UPLOADS_AT_ONCE, Scope
-from areaviz.shares.visitors import OverLimit, Visitor, network_of
+from areaviz.shares.visitors import OverLimit, Visitor, find_network
 from areaviz.trace.errors import BackendBusy
 
 
@@ -24,7 +24,7 @@ from areaviz.trace.errors import BackendBusy
     ],
 )
 def test_network_of_is_empty_for_shared_addresses(client: str, network: str) -> None:
-    assert network_of(client, proxies=("10.0.0.9",)) == network
+    assert find_network(client, proxies=("10.0.0.9",)) == network
 
 
 def test_visitor_without_cookie_uses_the_anonymous_share() -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from areaviz.cli.live import live_html
+from areaviz.cli.live import make_live_html
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.lessons.questions import QUESTIONS
 from areaviz.site.pages import PAGES, make_site
 from areaviz.trace.errors import InputError
 
 LIVE = "memory-stories"
-page_of = partial(live_html, checkpoints=CHECKPOINTS)
+page_of = partial(make_live_html, checkpoints=CHECKPOINTS)
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from areaviz.components.parts import COMPONENTS, SHOWN, TEXTS, text_of
+from areaviz.components.parts import COMPONENTS, SHOWN, TEXTS, read_text
 from tests.architecture import Module, modules
 
 _MARKS = (
     "areaviz.texts.catalogue.message",
-    "areaviz.texts.catalogue.translated",
+    "areaviz.texts.catalogue.translate",
     "areaviz.ui.app.language.sentence",
 )
 _IN_SCRIPT = re.compile(r"\bsentence\(\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|`([^`\\$]*)`)")
@@ -38,7 +38,7 @@ def in_module(module: Module) -> Iterator[str]:
 
 def in_component(path: str) -> Iterator[str]:
     """Yield the texts of a script, or of markup."""
-    source = text_of(path)
+    source = read_text(path)
     if path.endswith(".js"):
         for found in _IN_SCRIPT.finditer(source):
             yield next(filter(None, found.groups()))

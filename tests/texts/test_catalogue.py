@@ -15,13 +15,13 @@ from areaviz.texts.catalogue import (
     GERMAN,
     KNOWN,
     PSEUDO,
-    decimal,
-    known_language,
+    find_language,
+    load_translations,
     read_po,
-    translated,
-    translations,
+    translate,
+    use_decimal_mark,
 )
-from areaviz.texts.pseudo import pseudo_text
+from areaviz.texts.pseudo import pseudo_translate
 from tests.texts.messages import messages
 
 GERMAN_FILE = files("areaviz.texts").joinpath("de.po")
@@ -30,7 +30,7 @@ LINK = re.compile(r"\]\([^)]*\)")
 
 
 def test_every_text_in_code_is_translated_and_no_other() -> None:
-    there, needed = set(translations(GERMAN)), messages()
+    there, needed = set(load_translations(GERMAN)), messages()
     assert needed - there == set(), "add these texts to areaviz/texts/de.po"
     assert there - needed == set(), "remove these texts from areaviz/texts/de.po"
     assert len(needed) > 40
@@ -38,7 +38,7 @@ def test_every_text_in_code_is_translated_and_no_other() -> None:
 
 @pytest.mark.parametrize("language", [GERMAN, PSEUDO])
 def test_translation_keeps_placeholders_links_and_bold_words(language: str) -> None:
-    for english, text in translations(language).items():
+    for english, text in load_translations(language).items():
         assert text.strip(), english
         assert sorted(PLACEHOLDER.findall(text)) == sorted(PLACEHOLDER.findall(english)), english
         assert LINK.findall(text) == LINK.findall(english), english
@@ -48,15 +48,15 @@ def test_translation_keeps_placeholders_links_and_bold_words(language: str) -> N
 
 
 def test_texts_are_filled_in_and_unknown_texts_stay_english() -> None:
-    assert translated("Preview of {title}", "de", title="Lesen") == "Vorschau: Lesen"
-    assert translated("Preview of {title}", "en", title="Read") == "Preview of Read"
-    assert translated("not in the {catalogue}", "de") == "not in the {catalogue}"
-    assert [decimal("0.5", language) for language in ("en", "de")] == ["0.5", "0,5"]
+    assert translate("Preview of {title}", "de", title="Lesen") == "Vorschau: Lesen"
+    assert translate("Preview of {title}", "en", title="Read") == "Preview of Read"
+    assert translate("not in the {catalogue}", "de") == "not in the {catalogue}"
+    assert [use_decimal_mark("0.5", language) for language in ("en", "de")] == ["0.5", "0,5"]
 
 
 def test_browser_gets_the_nearest_language() -> None:
     asked = ["de", "de-AT", "DE-ch", "en-GB", "fr-FR", "", None, "ar-XB"]
-    assert [known_language(code) for code in asked] == [
+    assert [find_language(code) for code in asked] == [
         *("de", "de", "de", "en", "en", "en", "en"),
         "ar-XB",
     ]
@@ -64,13 +64,13 @@ def test_browser_gets_the_nearest_language() -> None:
 
 
 def test_pseudo_text_has_accents_everywhere_but_in_placeholders() -> None:
-    text = pseudo_text(", [see](./a) **{name}** ")
+    text = pseudo_translate(", [see](./a) **{name}** ")
     assert text == "⟦, [šéé](./a) **{name}**·······⟧ "
 
 
 def test_pseudo_text_is_longer_by_three_tenths() -> None:
-    assert pseudo_text("Ten letter") == "⟦Ťéń ĺéťťéŕ···⟧"
-    assert pseudo_text("a" * 100).count("·") == 30
+    assert pseudo_translate("Ten letter") == "⟦Ťéń ĺéťťéŕ···⟧"
+    assert pseudo_translate("a" * 100).count("·") == 30
 
 
 @pytest.mark.skipif(shutil.which("msgfmt") is None, reason="GNU gettext is not installed")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.backend.cached import key_of
+from areaviz.backend.cached import make_cache_key
 from areaviz.backend.wire import (
     MAX_REQUEST_BYTES,
     LayerMessage,
@@ -190,16 +190,16 @@ def test_file_older_than_clips_is_read() -> None:
 
 def test_different_clip_of_equal_name_changes_request_key() -> None:
     request = clip_trace().request
-    keys = {key_of(request, None)}
-    keys.add(key_of(replace(request, clip=fakes.clip(seed=1)), None))
-    keys.add(key_of(replace(request, clip=replace(fakes.clip(), milliseconds=50)), None))
-    keys.add(key_of(replace(request, clip=None), None))
+    keys = {make_cache_key(request, None)}
+    keys.add(make_cache_key(replace(request, clip=fakes.clip(seed=1)), None))
+    keys.add(make_cache_key(replace(request, clip=replace(fakes.clip(), milliseconds=50)), None))
+    keys.add(make_cache_key(replace(request, clip=None), None))
     assert len(keys) == 4
-    assert key_of(clip_trace().request, None) in keys
+    assert make_cache_key(clip_trace().request, None) in keys
 
 
 def test_request_without_clip_keeps_its_old_key() -> None:
-    assert key_of(Request("reader", "A dog."), None) == OLD_KEY
+    assert make_cache_key(Request("reader", "A dog."), None) == OLD_KEY
 
 
 def test_clip_pixels_count_as_memory() -> None:

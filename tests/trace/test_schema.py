@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from areaviz.cli.validate import schema_text
+from areaviz.cli.validate import read_schema
 from areaviz.data.paths import HOME, OPENINGS
 from areaviz.trace import codec
 from areaviz.trace.document import to_document
@@ -22,7 +22,7 @@ from tests import fakes
 
 Document = dict[str, Any]
 HERE = Path(__file__).parent
-SCHEMA = json.loads(schema_text())
+SCHEMA = json.loads(read_schema())
 STORED = sorted(path.name for path in HERE.glob("version_*.npz"))
 
 

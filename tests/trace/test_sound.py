@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.backend.cached import key_of
+from areaviz.backend.cached import make_cache_key
 from areaviz.backend.wire import TraceMessage, trace_from_json, trace_to_json
 from areaviz.trace import codec, link
 from areaviz.trace.check import validate
@@ -62,7 +62,7 @@ def test_files_links_and_messages_carry_the_sound(tmp_path: Path) -> None:
 def test_different_sound_of_equal_name_changes_request_key() -> None:
     request = fakes.sound_trace().request
     other = replace(request, sound=fakes.sound(seed=1))
-    assert key_of(request, None) != key_of(other, None)
+    assert make_cache_key(request, None) != make_cache_key(other, None)
     size = fakes.sound_trace().nbytes - _without_sound(fakes.sound_trace()).nbytes
     assert size == len(fakes.sound().pcm)
 

@@ -10,7 +10,7 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.data.paths import CHECKPOINTS
-from areaviz.training.about import TEXTS, about
+from areaviz.training.about import TEXTS, read_training_texts
 
 SECTIONS: dict[str, dict[str, Any]] = tomllib.loads(
     (files("areaviz.training") / TEXTS).read_text("utf-8")
@@ -36,7 +36,7 @@ VALUES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_every_training_has_complete_texts(name: str) -> None:
-    found = about(name, **VALUES)
+    found = read_training_texts(name, **VALUES)
     assert found.data.keys() >= {"name", "train", "valid", "test", "licence"}
     for text in (*found.data.values(), found.limits, found.licence):
         assert text == " ".join(text.split()) and "{" not in text
@@ -44,15 +44,15 @@ def test_every_training_has_complete_texts(name: str) -> None:
 
 
 def test_values_are_filled_in() -> None:
-    assert about("parsing", **VALUES).data["train"].startswith("1,200 sentences")
+    assert read_training_texts("parsing", **VALUES).data["train"].startswith("1,200 sentences")
     with pytest.raises(KeyError, match="longest"):
-        about("parsing")
+        read_training_texts("parsing")
     with pytest.raises(KeyError, match="smells"):
-        about("smells")
+        read_training_texts("smells")
 
 
 def test_shipped_cards_have_these_texts() -> None:
-    known = [about(name, **VALUES) for name in SECTIONS]
+    known = [read_training_texts(name, **VALUES) for name in SECTIONS]
     licences, tests = {one.licence for one in known}, {one.data["test"] for one in known}
     cards = [read_card(path) for path in sorted(CHECKPOINTS.glob("*/card.json"))]
     assert len(cards) > 30

@@ -20,7 +20,7 @@ from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.models.digit_metrics import to_unit_range
 from areaviz.trace.errors import InputError
-from areaviz.training.about import about
+from areaviz.training.about import read_training_texts
 from areaviz.training.digits import (
     ALWAYS_TOLD,
     CAN_BE_TOLD,
@@ -86,7 +86,10 @@ def test_card_notes_supervision_until_the_end(corpus: Path, tmp_path: Path) -> N
 def test_card_without_attention_does_not_mention_looks(corpus: Path, tmp_path: Path) -> None:
     plain = replace(recipe("stn"), model={**MODELS_OF["stn"], "attends": False, "width": 3})
     described = Digits.build(plain, corpus, tmp_path, choose_device("cpu")).describe()
-    assert (described.mechanism, described.limits) == ("none", about("digits", drawn=0).limits)
+    assert (described.mechanism, described.limits) == (
+        "none",
+        read_training_texts("digits", drawn=0).limits,
+    )
     assert described.title.startswith("No attention") and described.title.endswith("3 channels")
 
 

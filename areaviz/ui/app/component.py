@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.components.parts import COMPONENTS, TEXTS, parts
+from areaviz.components.parts import COMPONENTS, TEXTS, read_parts
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.ui.app.language import get_language
 
@@ -24,7 +24,7 @@ def get_component(name: str) -> Any:
 @lru_cache(maxsize=64)
 def component_in(name: str, language: str) -> Any:
     """Return a Streamlit component with its texts in a language. It is registered at first use."""
-    made = parts(name, language)
+    made = read_parts(name, language)
     script = f"{made.js}\nexport default mount;\n"
     own = f"areaviz.{name}" if language == ENGLISH else f"areaviz.{name}-{language}"
     return st.components.v2.component(own, html=made.html, css=made.css, js=script)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from areaviz.backend.access import KEY_SETTING, admission_cookie, is_admission, is_loopback
+from areaviz.backend.access import KEY_SETTING, is_admission, is_loopback, name_admission_cookie
 from areaviz.data.paths import ROOT
 from areaviz.texts.catalogue import is_right_to_left
 from areaviz.ui.app.component import get_component
@@ -175,7 +175,7 @@ def is_admitted() -> bool:
     key = os.environ.get(KEY_SETTING, "")
     if not key:
         return is_loopback(st.get_option("server.address"))
-    given = st.context.cookies.get(admission_cookie(st.get_option("server.port")), "")
+    given = st.context.cookies.get(name_admission_cookie(st.get_option("server.port")), "")
     return is_admission(given, key)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from areaviz.analysis.jobs import Jobs
-from areaviz.backend.fair import mark_of
-from areaviz.shares.limits import listed_limits
+from areaviz.backend.fair import find_mark
+from areaviz.shares.limits import list_limits
 from areaviz.trace.errors import InputError
 from areaviz.ui.app.budget import get_disk_budget, get_memory_budget
 from areaviz.ui.app.engine import load_by_reader, requests_waiting
@@ -28,7 +28,7 @@ def describe_work() -> dict[str, object]:
     `question_load` contains the predicted seconds of computation for each user.
     """
     running = get_jobs().running()
-    owners = Counter(mark_of(job.owner) for job in running)
+    owners = Counter(find_mark(job.owner) for job in running)
     return {
         "requests_waiting": requests_waiting(),
         "question_load": load_by_reader(),
@@ -36,7 +36,7 @@ def describe_work() -> dict[str, object]:
         "analyses_by_reader": dict(owners.most_common()),
         "attention_megabytes": get_memory_budget().megabytes_by_reader(),
         "upload_megabytes_on_disk": get_disk_budget().megabytes_by_reader(),
-        "limits": listed_limits(),
+        "limits": list_limits(),
     }
 
 

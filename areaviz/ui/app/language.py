@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.texts.catalogue import ENGLISH, KNOWN, LANGUAGES, known_language, translated
+from areaviz.texts.catalogue import ENGLISH, KNOWN, LANGUAGES, find_language, translate
 from areaviz.ui.app.streamlit_private import is_drawing
 
 LANG = "lang"
@@ -27,7 +27,7 @@ def get_language() -> str:
     if asked in KNOWN:
         st.session_state[_CHOSEN] = asked
     chosen: str = st.session_state.get(_CHOSEN, "")
-    return chosen or known_language(st.context.locale)
+    return chosen or find_language(st.context.locale)
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def written_in(code: str) -> Iterator[None]:
 
 def sentence(english: str, /, **values: object) -> str:
     """Return a text of the catalogue in the language of the page; see `translated`."""
-    return translated(english, get_language(), **values)
+    return translate(english, get_language(), **values)
 
 
 def language_params() -> dict[str, str]:

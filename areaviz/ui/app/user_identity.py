@@ -10,15 +10,15 @@ import hashlib
 
 import streamlit as st
 
-from areaviz.backend.access import is_reader, new_reader, reader_cookie
-from areaviz.shares.visitors import Visitor, network_of
+from areaviz.backend.access import is_reader, make_reader_id, name_reader_cookie
+from areaviz.shares.visitors import Visitor, find_network
 
 _KEY = "reader_id"
 
 
 def reader_id() -> str:
     """Return the user's id, 32 hexadecimal digits: from the cookie, or else of this session."""
-    own: str = _read_cookie() or st.session_state.setdefault(_KEY, new_reader())
+    own: str = _read_cookie() or st.session_state.setdefault(_KEY, make_reader_id())
     return own
 
 
@@ -28,7 +28,7 @@ def get_visitor() -> Visitor:
     The gateway hides addresses that many users share, so quotas by address do not apply to them.
     All sessions without a cookie are one visitor.
     """
-    return Visitor(_read_cookie(), network_of(st.context.ip_address or ""))
+    return Visitor(_read_cookie(), find_network(st.context.ip_address or ""))
 
 
 def reader_mark() -> str:
@@ -38,5 +38,5 @@ def reader_mark() -> str:
 
 def _read_cookie() -> str:
     """Return the id in the cookie, "" if there is none."""
-    given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
+    given = str(st.context.cookies.get(name_reader_cookie(st.get_option("server.port")), ""))
     return given if is_reader(given) else ""

@@ -12,7 +12,7 @@ from html import escape
 from urllib.parse import urlencode
 
 from areaviz.interactive.default_focus import SITE, choose_first_focus
-from areaviz.texts.catalogue import decimal
+from areaviz.texts.catalogue import use_decimal_mark
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
@@ -212,7 +212,7 @@ def _build_prediction_row() -> PlanRow:
     """Return the part in which pairs predict three numbers and check them in the lessons."""
     items = SUMMED_ITEMS
     spans, rectangles = AreaGrid(1, 8, 1, 5).count, AreaGrid(3, 4, 2, 2).count
-    mean = decimal(f"{sum(items) / len(items):g}", get_language())
+    mean = use_decimal_mark(f"{sum(items) / len(items):g}", get_language())
     return PlanRow(
         sentence("{start}–{end} min", start=5, end=15),
         sentence("Pairs predict, then check."),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from areaviz.components import modules, parts
-from areaviz.components.modules import joined_modules, top_level_names
-from areaviz.components.parts import text_of
+from areaviz.components.modules import join_modules, list_top_level_names
+from areaviz.components.parts import read_text
 from areaviz.publish.live import ENGINE, PAGE
 from areaviz.publish.live_pair import MODULES as PAIR
 from tests.components.live.node import run_node
@@ -26,19 +26,19 @@ MOST_LINES = 3000
 
 @pytest.mark.parametrize("entry", [ENGINE, PAGE, PAIR])
 def test_joined_modules_have_no_imports_and_each_module_once(entry: tuple[str, ...]) -> None:
-    script = joined_modules(entry)
+    script = join_modules(entry)
     assert not re.search(r"^(import|export) ", script, re.MULTILINE)
     assert "</script" not in script and "<!--" not in script
-    names = top_level_names(script)
+    names = list_top_level_names(script)
     assert len(names) == len(set(names))
 
 
 def test_every_module_is_part_of_a_script() -> None:
-    scripts = joined_modules(ENGINE) + joined_modules(PAGE) + joined_modules(PAIR)
-    own = set(top_level_names(scripts))
+    scripts = join_modules(ENGINE) + join_modules(PAGE) + join_modules(PAIR)
+    own = set(list_top_level_names(scripts))
     for path in ALL:
-        text = re.sub(r"^export ", "", text_of(path), flags=re.MULTILINE)
-        assert own.issuperset(top_level_names(text)), path
+        text = re.sub(r"^export ", "", read_text(path), flags=re.MULTILINE)
+        assert own.issuperset(list_top_level_names(text)), path
 
 
 def test_engine_stays_below_its_size_limit() -> None:
@@ -56,14 +56,14 @@ def test_engine_does_not_access_the_page() -> None:
 
 
 def test_no_module_hides_a_name_that_the_browser_defines() -> None:
-    own = top_level_names(joined_modules(ENGINE) + joined_modules(PAGE) + joined_modules(PAIR))
+    own = list_top_level_names(join_modules(ENGINE) + join_modules(PAGE) + join_modules(PAIR))
     (taken,) = run_node("defined_names.mjs", own)
     assert taken == []
 
 
 def test_page_script_has_unique_names() -> None:
-    panels = text_of("message.js") + text_of("page/panels.js")
-    shared = set(top_level_names(panels)) & set(top_level_names(joined_modules(PAGE)))
+    panels = read_text("message.js") + read_text("page/panels.js")
+    shared = set(list_top_level_names(panels)) & set(list_top_level_names(join_modules(PAGE)))
     assert shared == set()
 
 
@@ -74,9 +74,9 @@ def test_joined_modules_refuses_a_name_that_two_modules_define(
         "a.js": "import { b } from './b.js';\nexport const ONE = 1, TWO = 2;\n",
         "b.js": "export function b() {}\nconst TWO = 3;\n",
     }
-    monkeypatch.setattr(modules, "text_of", files.__getitem__)
+    monkeypatch.setattr(modules, "read_text", files.__getitem__)
     with pytest.raises(ValueError, match='b.js and a.js both define "TWO"'):
-        joined_modules(["a.js"])
+        join_modules(["a.js"])
 
 
 def test_joined_modules_puts_imported_modules_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,6 +85,6 @@ def test_joined_modules_puts_imported_modules_first(monkeypatch: pytest.MonkeyPa
         "b.js": "import { c } from './c.js';\nexport function b() { return c; }\n",
         "c.js": "export const c = 1;\n",
     }
-    monkeypatch.setattr(modules, "text_of", files.__getitem__)
+    monkeypatch.setattr(modules, "read_text", files.__getitem__)
     joined = "const c = 1;\n\nfunction b() { return c; }\n\nb(c);\n"
-    assert joined_modules(["a.js"]) == joined
+    assert join_modules(["a.js"]) == joined

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from areaviz.components.parts import parts
+from areaviz.components.parts import read_parts
 from areaviz.ui.app import component
 
 
@@ -17,6 +17,6 @@ def test_component_module_exports_its_entry_point(monkeypatch: pytest.MonkeyPatc
         st.components.v2, "component", lambda name, **given: told.update(given, name=name)
     )
     component.component_in.__wrapped__("grid", "en")
-    made = parts("grid")
+    made = read_parts("grid")
     assert told == {"name": "areaviz.grid", "html": made.html, "css": made.css, "js": told["js"]}
     assert told["js"].startswith(made.js) and told["js"].rstrip().endswith("export default mount;")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.access import digest_of
+from areaviz.backend.access import compute_digest
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.api import Api
@@ -45,7 +45,7 @@ def test_url_opens_a_server_backend(token_file: Path, tmp_path: Path) -> None:
 def test_page_uses_server_and_reports_its_end(
     token_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving(Api(CachedBackend(FakeModels()), digest_of(TOKEN))) as server:
+    with serving(Api(CachedBackend(FakeModels()), compute_digest(TOKEN))) as server:
         monkeypatch.setenv("AREAVIZ_BACKEND", server.address)
         app = AppTest.from_file(str(APP), default_timeout=120)
         app.query_params["text"] = "A dog runs."

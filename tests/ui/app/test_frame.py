@@ -8,7 +8,12 @@ import pytest
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.access import KEY_SETTING, admission_cookie, admission_key, make_admission
+from areaviz.backend.access import (
+    KEY_SETTING,
+    make_admission,
+    make_admission_key,
+    name_admission_cookie,
+)
 from tests.pages.conftest import Open, bring_cookies, open_page, shown, stored
 from tests.sampled import sampled
 
@@ -20,13 +25,13 @@ PAGES = tuple(path.stem for path in sorted((ROOT / "pages").glob("*.py")))
 
 @pytest.fixture
 def locked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY_SETTING, admission_key(TOKEN))
+    monkeypatch.setenv(KEY_SETTING, make_admission_key(TOKEN))
 
 
 def bring(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     """Make the session's socket have the cookie for this token."""
-    name = admission_cookie(config.get_option("server.port"))
-    bring_cookies(monkeypatch, {name: make_admission(admission_key(token))})
+    name = name_admission_cookie(config.get_option("server.port"))
+    bring_cookies(monkeypatch, {name: make_admission(make_admission_key(token))})
 
 
 def is_shut(app: AppTest) -> bool:
@@ -66,7 +71,7 @@ def test_changed_token_ends_sessions(
     bring(monkeypatch, TOKEN)
     app = open_page("home")
     assert not is_shut(app)
-    monkeypatch.setenv(KEY_SETTING, admission_key("another-token-since-then"))
+    monkeypatch.setenv(KEY_SETTING, make_admission_key("another-token-since-then"))
     assert is_shut(app.run())
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from areaviz.analysis.jobs import Job, Jobs
-from areaviz.backend.fair import mark_of
-from areaviz.cli.operator import as_text
+from areaviz.backend.fair import find_mark
+from areaviz.cli.operator import format_values
 from areaviz.ui.app import jobs as jobs_module
 from areaviz.ui.app.budget import MEBI, Budget
 from areaviz.ui.app.jobs import describe_work
@@ -32,7 +32,7 @@ def test_work_shows_analyses_by_reader_and_the_limits_in_force(
         for job in begun:
             job.stop()
             job.wait(10)
-    assert found["analyses_by_reader"] == {mark_of("a" * 32): 2}
+    assert found["analyses_by_reader"] == {find_mark("a" * 32): 2}
     assert found["question_load"] == [] and found["attention_megabytes"] == []
-    lines = as_text(found)
+    lines = format_values(found)
     assert "question seconds 2.5" in lines and "a" * 32 not in lines

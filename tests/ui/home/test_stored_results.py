@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.backend.stored import path_of
+from areaviz.backend.stored import find_path
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import CHECKPOINTS, HOME, OPENINGS
@@ -17,7 +17,7 @@ def test_stored_openings_use_shipped_models() -> None:
     for path in paths:
         request = codec.load(path).request
         card = read_card(CHECKPOINTS / request.model / "card.json")
-        assert path_of(OPENINGS, request, {card.name: card}) == path, "of an older model"
+        assert find_path(OPENINGS, request, {card.name: card}) == path, "of an older model"
         models.add(request.model)
     opening = {task.opens for task in TASKS.values() if task.opens}
     assert opening <= models and len(paths) >= 8
