@@ -1,7 +1,6 @@
 """Image grid in print: the areas of the selected items on the picture, with a panel for each word.
 
-Everything is drawn on axes in inches from the top left. Shapes: Q queries, N cells, H and W pixels,
-C channels.
+Axes are in inches from the top left. Shapes: Q queries, N cells, H and W pixels, C channels.
 """
 
 from __future__ import annotations
@@ -222,10 +221,7 @@ def _replace_space_signs(text: str) -> str:
 
 
 def _draw_frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
-    """Draw the frames of weaker areas, top areas, areas that were read, and selected cells.
-
-    Later frames in this list are drawn over earlier ones.
-    """
+    """Draw the frames of weaker areas, over them top areas, then read areas and selected cells."""
     # Each head has its own lane inside an area's edge, so that frames do not cover each other. The
     # width of a lane is in inches.
     lane = min(0.028, spot.width / spot.grid.width / (2.5 * len(heads)))
