@@ -2,7 +2,7 @@
 
 from areaviz.ui.analyse.page import draw_analyse_page
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.page import Page
 
 page = Page(
@@ -11,5 +11,5 @@ page = Page(
     " see what models looked at there.",
     AnalyseState(),
 )
-page_frame(page, is_brief=True)
+draw_page_frame(page, is_brief=True)
 draw_analyse_page(page)

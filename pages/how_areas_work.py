@@ -6,12 +6,12 @@ from areaviz.lessons.questions import QUESTIONS, make_path_data
 from areaviz.texts.catalogue import message
 from areaviz.ui.app.component import get_component
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.language import get_language
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
 
-page_frame(
+draw_page_frame(
     Page(
         "how_areas_work",
         message(

@@ -4,12 +4,12 @@ import streamlit as st
 
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_error, show_errors
-from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
-from areaviz.ui.models.index import models_index
+from areaviz.ui.models.index import draw_models_index
 
-page_frame(
+draw_page_frame(
     Page(
         "models",
         "How the models of this app were trained, how well they do, and what they cannot do. Choose"
@@ -21,5 +21,5 @@ with show_errors("reading the model cards"):
     backend = get_backend()
     for sentence in backend.problems():
         show_error(sentence)
-    models_index(backend.models())
+    draw_models_index(backend.models())
     st.caption(f"Models run on: {backend.device()}")

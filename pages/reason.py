@@ -1,10 +1,10 @@
 """Ask about a story, for a hull or a tour of points, or for the tree of a sentence."""
 
-from areaviz.ui.forms.reason_form import ReasonState, reason_form
-from areaviz.ui.results.reason import show_reason
-from areaviz.ui.results.result_page import ResultPage, result_page
+from areaviz.ui.forms.reason_form import ReasonState, draw_reason_form
+from areaviz.ui.results.reason import draw_answers
+from areaviz.ui.results.result_page import ResultPage, draw_result_page
 
-result_page(
+draw_result_page(
     ResultPage(
         name="reason",
         purpose="Edit a story and ask about it, place points, or type a sentence for its tree, and"
@@ -12,7 +12,7 @@ result_page(
         first=ReasonState(),
         task="questions",
         also=("points", "parsing"),
-        form=reason_form,
-        show=show_reason,
+        form=draw_reason_form,
+        show=draw_answers,
     )
 )

@@ -1,12 +1,12 @@
 """One lesson of 45 minutes for teachers, and exercises of their own."""
 
 from areaviz.texts.catalogue import message
-from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
 from areaviz.ui.teach.page import draw_teach_page
 
-page_frame(
+draw_page_frame(
     Page(
         "teach",
         message(

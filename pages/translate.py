@@ -2,18 +2,18 @@
 
 from functools import partial
 
-from areaviz.ui.forms.translate_form import TranslateState, translate_form
-from areaviz.ui.home.hero import lit_as_on_home
-from areaviz.ui.results.result_page import ResultPage, result_page, show_traces
+from areaviz.ui.forms.translate_form import TranslateState, draw_translate_form
+from areaviz.ui.home.hero import light_as_on_home
+from areaviz.ui.results.result_page import ResultPage, draw_result_page, draw_traces
 
-result_page(
+draw_result_page(
     ResultPage(
         name="translate",
         purpose="Write a sentence, get its translation, and point at any letter or"
         " word to see which spans of text the model attended to.",
         first=TranslateState(),
         task="translation",
-        form=translate_form,
-        show=partial(show_traces, complete=lit_as_on_home),
+        form=draw_translate_form,
+        show=partial(draw_traces, complete=light_as_on_home),
     )
 )

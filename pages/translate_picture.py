@@ -2,19 +2,19 @@
 
 from areaviz.ui.forms.picture_translation_form import (
     PictureTranslationState,
-    picture_translation_form,
+    draw_picture_translation_form,
 )
-from areaviz.ui.results.result_page import ResultPage, result_page
-from areaviz.ui.results.side_by_side import side_by_side
+from areaviz.ui.results.result_page import ResultPage, draw_result_page
+from areaviz.ui.results.side_by_side import draw_side_by_side
 
-result_page(
+draw_result_page(
     ResultPage(
         name="translate_picture",
         purpose="Give an English sentence and a picture: every German word looks at both. Hide a"
         " word of the sentence, and see whether the picture tells it.",
         first=PictureTranslationState(),
         task="picture translation",
-        form=picture_translation_form,
-        show=side_by_side,
+        form=draw_picture_translation_form,
+        show=draw_side_by_side,
     )
 )

@@ -1,8 +1,8 @@
 """Your own attention weights, from a file, in every view that fits them."""
 
-from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.page import Page
-from areaviz.ui.results.your_tensors import TensorsState, your_tensors
+from areaviz.ui.results.your_tensors import TensorsState, draw_your_tensors
 
 page = Page(
     "your_tensors",
@@ -10,5 +10,5 @@ page = Page(
     " head attends to.",
     TensorsState(),
 )
-page_frame(page)
-your_tensors(page)
+draw_page_frame(page)
+draw_your_tensors(page)

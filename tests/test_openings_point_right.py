@@ -20,7 +20,7 @@ from areaviz.data.scenes import TIE
 from areaviz.metrics.pointing import Box
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.model_choice import FIRST, FIRST_OF_TASK
+from areaviz.ui.forms.model_choice import FIRST_SAMPLES, FIRST_SAMPLES_OF_TASK
 from areaviz.ui.forms.options import find_counterpart
 from areaviz.ui.forms.samples import EXAMPLES
 from tests.lit_places import QUARTER, LitPlaces, lit_places
@@ -63,7 +63,9 @@ def rows(times: Sequence[tuple[float, float]], whole: float) -> Boxes:
 
 
 def test_examples_are_those_verified_here() -> None:
-    assert FIRST["scenes"] in CAPTIONED and all(find_scene_sample(name) for name in CAPTIONED)
+    assert FIRST_SAMPLES["scenes"] in CAPTIONED and all(
+        find_scene_sample(name) for name in CAPTIONED
+    )
     assert (
         next(iter(sound_samples.SAMPLES)) in HEARD and next(iter(clip_samples.SAMPLES)) in WATCHED
     )
@@ -89,7 +91,7 @@ def test_captions_of_the_compared_model_are_true(backend: LocalBackend, name: st
 @pytest.mark.parametrize(
     ("name", "hidden"),
     [
-        (FIRST_OF_TASK["picture translation"]["scenes"], 2),
+        (FIRST_SAMPLES_OF_TASK["picture translation"]["scenes"], 2),
         (TRANSLATED.picture, int(TRANSLATED.hidden) - 1),
     ],
 )

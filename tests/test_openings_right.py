@@ -14,7 +14,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.data.gold_marks import read_links
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.trace.request import Request
-from areaviz.ui.app.state import default_model
+from areaviz.ui.app.state import choose_default_model
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES
 from tests.lit_words import lit_words
 
@@ -79,7 +79,7 @@ def test_page_opens_on_a_right_translation_whose_areas_are_right(
     backend: LocalBackend, text: str
 ) -> None:
     cards = {name: card for name, card in backend.models().items() if card.task == "translation"}
-    name = default_model(cards)
+    name = choose_default_model(cards)
     opening = cards[name].opening[SITE]
     assert opening.head is None and opening.layer == EXAMPLES[0].focus.layer
     # All heads are shown, each in its own colour; this one points at whole phrases.

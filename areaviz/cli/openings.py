@@ -13,7 +13,7 @@ from areaviz.cli.models import open_backend
 from areaviz.data.paths import ASSETS, CHECKPOINTS
 from areaviz.lessons.stored_runs import store_runs
 from areaviz.trace import codec
-from areaviz.ui.home.stored_results import hero_trace, store_openings
+from areaviz.ui.home.stored_results import build_hero_trace, store_openings
 from areaviz.ui.home.tile_pictures import draw_pictures
 
 
@@ -37,7 +37,7 @@ def openings(
     opened = store_openings(folder, folder / "looks.json", checkpoints)
     store_runs(RecordingBackend(backend, folder))
     codec.save(opened[0].traces[0], assets / "home.npz", half=True)
-    codec.save(hero_trace(opened), assets / "hero.npz", half=True)
+    codec.save(build_hero_trace(opened), assets / "hero.npz", half=True)
     pictures = draw_pictures(opened, assets / "cards")
     paths = [*folder.glob("*.npz"), *pictures]
     size = sum(path.stat().st_size for path in paths) / 2**20

@@ -11,12 +11,12 @@ from areaviz.drawing.markup import Markup, make_element
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.ui.models.card_tables import format_metric
 from areaviz.ui.models.summary import (
-    best_first,
-    by_task,
+    count_targets,
     describe_model,
-    headline_text,
-    parameters_words,
-    target_counts,
+    format_main_value,
+    format_parameters,
+    group_by_task,
+    sort_best_first,
 )
 
 RESULTS, TARGETS = "Results", "Targets"
@@ -25,11 +25,11 @@ RESULTS, TARGETS = "Results", "Targets"
 def make_files(site: Site) -> Files:
     """Return the list of models and their cards."""
     main = []
-    for task, group in by_task(site.cards.values()).items():
+    for task, group in group_by_task(site.cards.values()).items():
         rows = []
-        for card in best_first(group):
+        for card in sort_best_first(group):
             link = make_element("a", card.name, href=f"cards/{card.name}.html")
-            rows.append((link, card.title, headline_text(card), parameters_words(card)))
+            rows.append((link, card.title, format_main_value(card), format_parameters(card)))
         heads = ("Model", "What it is", "Result", "Parameters")
         main += [
             make_element("h2", TASKS[task].title),
@@ -55,7 +55,7 @@ def _render_card(site: Site, card: Card) -> list[Markup]:
     if targets:
         lines = [(one.what, one.wanted, one.measured, one.why) for one in targets]
         heads = ("Target", "Wanted", "Measured", "Why it was missed")
-        title = f"{TARGETS}: {target_counts(targets)}"
+        title = f"{TARGETS}: {count_targets(targets)}"
         main += [make_element("h2", title), _render_table(TARGETS, heads, lines)]
     main += [make_element("h2", "Limits"), make_element("p", card.limits)]
     main += [make_element("p", note) for note in card.notes]

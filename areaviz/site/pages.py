@@ -17,8 +17,8 @@ from areaviz.site.page_frame import Files, Site, SitePage, with_switch
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
-from areaviz.ui.app.language import written_in
-from areaviz.ui.models.summary import best_first
+from areaviz.ui.app.language import write_in_language
+from areaviz.ui.models.summary import sort_best_first
 
 PAGES: tuple[SitePage, ...] = (
     SitePage("index", message("Home"), home.make_files, is_translated=True),
@@ -86,7 +86,7 @@ def make_site(
 
 def iterate_files(site: Site) -> Files:
     """Yield the files of the pages in the language of a site. Only English has all pages."""
-    with written_in(site.language):
+    with write_in_language(site.language):
         for page in PAGES:
             if page.is_translated:
                 for path, text in page.files(site):
@@ -118,7 +118,7 @@ def choose_live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[
             chosen.setdefault((card.family, card.level, card.task), []).append(card)
     found = []
     for group in chosen.values():
-        ordered = [card for card in group if card.name in shown] or best_first(group)
+        ordered = [card for card in group if card.name in shown] or sort_best_first(group)
         found.append(ordered[0].name)
     return found
 

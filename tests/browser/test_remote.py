@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from areaviz.server.on_ray import open_local
-from areaviz.ui.app.engine import TOKEN_FILE
+from areaviz.ui.app.engine import TOKEN_FILE_VARIABLE
 from tests.browser.conftest import App, settled
 from tests.server.models import TOKEN
 from tests.server.ray_server import served
@@ -25,7 +25,7 @@ def remote_app(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     token = tmp_path_factory.mktemp("token") / "token"
     token.write_text(TOKEN)
     with served(partial(open_local, CHECKPOINTS, "cpu")) as address:
-        settings = {"AREAVIZ_BACKEND": address, TOKEN_FILE: str(token)}
+        settings = {"AREAVIZ_BACKEND": address, TOKEN_FILE_VARIABLE: str(token)}
         yield app("app.py", "--token-file", str(token), **settings)
 
 

@@ -245,4 +245,4 @@ def test_serve_passes_trace_file_to_app(
     file.touch()
     serve("--trace", str(file))
     assert os.environ[serve_module.TRACE] == str(file) and len(started) == 1
-    assert serve_module.TRACE == uploaded_traces.SETTING
+    assert serve_module.TRACE == uploaded_traces.TRACE_VARIABLE

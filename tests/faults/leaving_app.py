@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from areaviz.ui.app.budget import get_disk_budget
-from areaviz.ui.app.session_cleanup import note_presence
+from areaviz.ui.app.session_cleanup import keep_session_while_open
 from areaviz.ui.results.uploaded_traces import open_upload
 
 st.config.set_option("server.disconnectedSessionTTL", 1.2)
-note_presence()
+keep_session_while_open()
 file = st.file_uploader("File", type="npz")
 st.text(open_upload(file).request.model if file else "nothing")
 st.session_state["held"] = bytearray(1 << 20)

@@ -99,7 +99,7 @@ def test_hostile_stored_trace_is_shown_without_live_markup(
     payload: str, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = hostile_trace(payload)
-    monkeypatch.setattr(result_page, "stored_trace", lambda: trace)
+    monkeypatch.setattr(result_page, "open_stored_trace", lambda: trace)
     app = open_page("translate")
     assert not app.exception and not list(live(app))
 

@@ -3,11 +3,11 @@
 import numpy as np
 import streamlit as st
 
-from areaviz.ui.app.session_cleanup import note_presence
+from areaviz.ui.app.session_cleanup import keep_session_while_open
 
 PICTURE_BYTES = 3 * 8 * 8
 
-note_presence()
+keep_session_while_open()
 if "picture" not in st.session_state:
     noise = np.random.default_rng().integers(0, 256, PICTURE_BYTES, dtype=np.uint8)
     st.session_state["picture"] = noise.reshape(8, 8, 3)

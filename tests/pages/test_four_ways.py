@@ -15,7 +15,7 @@ from areaviz.data.picture_samples import list_sample_names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.state import COSTS, KINDS, VIEW
-from areaviz.ui.forms.mechanisms_form import MECHANISMS, PICTURE_KINDS, readers_of
+from areaviz.ui.forms.mechanisms_form import MECHANISMS, PICTURE_KINDS, list_digit_models
 from areaviz.ui.results import result_page
 from areaviz.ui.results.mechanism_tabs import WHAT_DIFFERS
 from tests import fakes
@@ -170,7 +170,7 @@ def test_mechanism_without_model_is_reported(open_page: Open, use_backend: Use) 
     use_backend(backend)
     app = open_page("four_ways")
     assert not app.exception and "by these ways: item-wise hard." in shown(app)
-    readers = readers_of(backend.models(), "cluttered")
+    readers = list_digit_models(backend.models(), "cluttered")
     assert [one.way for one in readers] == [
         way for way in MECHANISMS if way.mechanism != "item-wise hard"
     ]
@@ -229,7 +229,7 @@ def test_stored_trace_of_glimpses_can_be_opened(
 ) -> None:
     use_backend(Pictured())
     trace = fakes.gaze_trace(site, steps=1, scales=1)
-    monkeypatch.setattr(result_page, "stored_trace", lambda: trace)
+    monkeypatch.setattr(result_page, "open_stored_trace", lambda: trace)
     app = open_page("four_ways")
     assert not app.exception and not app.error
     assert f"Stored trace of {trace.request.model}" in shown(app) and app.get("plotly_chart")

@@ -13,9 +13,9 @@ from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace import codec
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
-from areaviz.ui.app.engine import missing_models
+from areaviz.ui.app.engine import list_missing_models
 from areaviz.ui.app.page import GROUPS, TITLES
-from areaviz.ui.forms.example_links import examples_of, link_of, stored_examples
+from areaviz.ui.forms.example_links import build_example_link, list_examples, load_stored_examples
 from areaviz.ui.forms.mechanisms_form import MECHANISMS
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
 from areaviz.ui.home.hero import WHAT_IT_DOES
@@ -95,7 +95,7 @@ def test_every_tile_has_a_small_picture_or_a_text() -> None:
 def test_tile_without_model_says_so_and_has_no_link(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    needed = {tuple(stored["models"]) for stored in stored_examples().values()}
+    needed = {tuple(stored["models"]) for stored in load_stored_examples().values()}
     models = {model for names in needed for model in names} | {way.model for way in WAYS_IN}
     for model in models - {"memory-stories", ""}:
         (tmp_path / model).mkdir()
@@ -112,14 +112,14 @@ def test_tile_without_model_says_so_and_has_no_link(
 
 
 def test_every_example_names_its_models() -> None:
-    assert [*stored_examples()] == [example.slug for example in EXAMPLES]
-    models = {model for stored in stored_examples().values() for model in stored["models"]}
-    assert models and missing_models(models) == []
+    assert [*load_stored_examples()] == [example.slug for example in EXAMPLES]
+    models = {model for stored in load_stored_examples().values() for model in stored["models"]}
+    assert models and list_missing_models(models) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
 def test_example_link_has_text_and_focus(example: Example) -> None:
-    params = link_of(example)
+    params = build_example_link(example)
     assert "model" not in params, "which models there are is known by Translate"
     request, focus = from_params({"model": "any", **params})
     assert (request.text, request.area_size) == (example.text, example.area_size)
@@ -130,16 +130,16 @@ def test_example_link_has_text_and_focus(example: Example) -> None:
 
 def test_examples_are_offered_on_their_pages(open_page: Open) -> None:
     app = open_page("translate")
-    examples = [example.title for example in examples_of("translate")]
+    examples = [example.title for example in list_examples("translate")]
     assert len(examples) == 4 and set(examples) <= set(labels(app))
-    assert sum(len(examples_of(page)) for page in TITLES) == len(EXAMPLES)
+    assert sum(len(list_examples(page)) for page in TITLES) == len(EXAMPLES)
 
 
 def test_example_opens_with_an_available_model(open_page: Open) -> None:
     example = Example(
         "A title", folder.TEXT, "A note", Focus("encoder self", 1, items=(2,)), compare="1"
     )
-    app = open_page("translate", **link_of(example))
+    app = open_page("translate", **build_example_link(example))
     assert not app.exception and not app.error
     assert "Ein kleiner Hund rennt." in shown(app) and app.query_params["items"] == "3"
 

@@ -25,8 +25,8 @@ from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
-from areaviz.ui.forms.medium_input import UPLOAD
-from areaviz.ui.results.listen import describe_transcript, with_gold
+from areaviz.ui.forms.medium_input import UPLOAD_SOURCE
+from areaviz.ui.results.listen import add_gold_times, describe_transcript
 from areaviz.views.sound_alignment import find_spoken_intervals
 from tests import fakes
 from tests.pages import folder
@@ -222,7 +222,7 @@ def test_link_to_missing_sound_keeps_page(
 
 def test_own_sound_is_heard_and_refused_sound_ignored(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
-    app.segmented_control(key="listen_source").set_value(UPLOAD).run()
+    app.segmented_control(key="listen_source").set_value(UPLOAD_SOURCE).run()
     assert "the sample stays" in shown(app)
     own = fakes.sound("yours-1", 1.0)
     uploader = app.get("file_uploader")[0]
@@ -241,7 +241,7 @@ def test_bad_sound_gives_one_sentence_and_keeps_the_last(
     open_page: Open, backend: Listeners
 ) -> None:
     app = open_page("listen")
-    app.segmented_control(key="listen_source").set_value(UPLOAD).run()
+    app.segmented_control(key="listen_source").set_value(UPLOAD_SOURCE).run()
     own = fakes.sound("yours-1", 1.0)
     app.get("file_uploader")[0].set_value(("digits.flac", encode_flac(own), "audio/flac")).run()
     asked = len(backend.asked)
@@ -255,7 +255,7 @@ def test_bad_sound_gives_one_sentence_and_keeps_the_last(
 
 def test_stereo_file_reports_mixing_and_resampling(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
-    app.segmented_control(key="listen_source").set_value(UPLOAD).run()
+    app.segmented_control(key="listen_source").set_value(UPLOAD_SOURCE).run()
     file = io.BytesIO()
     soundfile.write(
         file, np.tile(np.sin(np.arange(44_100) * 0.1)[:, None], 2), 44_100, "PCM_16", format="WAV"
@@ -272,7 +272,7 @@ def test_conclusions_count_wrong_digits() -> None:
     assert describe_transcript(trace) == "Heard: **3 1 4 1 5 9 2**"
     named = replace(trace, request=replace(trace.request, sound=get_sound_sample(FIRST)))
     assert "every digit right" in describe_transcript(named)
-    assert len(find_spoken_intervals(with_gold(named))) == 7 and with_gold(trace) is trace
+    assert len(find_spoken_intervals(add_gold_times(named))) == 7 and add_gold_times(trace) is trace
     other = replace(fakes.sound_trace("314152"), request=named.request)
     assert describe_transcript(other).endswith("said: 3 1 4 1 5 9 2, 1 mistake.")
     assert "nothing" in describe_transcript(replace(fakes.sound_trace(" "), request=named.request))

@@ -11,7 +11,7 @@ from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.trace import codec
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.record import Trace
-from areaviz.ui.results.live_download import CHANGED, live_html, live_refusal
+from areaviz.ui.results.live_download import CHANGED_REFUSAL, build_live_html, explain_live_refusal
 
 
 def named(name: str) -> Trace:
@@ -21,23 +21,26 @@ def named(name: str) -> Trace:
 
 def test_live_html_contains_model_and_opens_with_run() -> None:
     trace = codec.load(HERO)
-    assert live_refusal(trace) == ""
-    html = live_html(trace, choose_first_focus(trace)).decode()
+    assert explain_live_refusal(trace) == ""
+    html = build_live_html(trace, choose_first_focus(trace)).decode()
     assert 'id="weights"' in html and trace.request.text in html
 
 
 @pytest.mark.parametrize("name", ["", "nobody", "../checkpoints/token-boundary"])
 def test_live_refusal_reports_missing_files(name: str) -> None:
-    assert "does not have the files" in live_refusal(named(name))
+    assert "does not have the files" in explain_live_refusal(named(name))
 
 
 def test_live_refusal_names_unsupported_parts_and_changed_runs() -> None:
-    assert "cannot run in a page" in live_refusal(named("speech-hybrid"))
+    assert "cannot run in a page" in explain_live_refusal(named("speech-hybrid"))
     trace = codec.load(HERO)
     changes = (Weigh("encoder-decoder", (1,)),)
-    assert live_refusal(replace(trace, request=replace(trace.request, changes=changes))) == CHANGED
+    assert (
+        explain_live_refusal(replace(trace, request=replace(trace.request, changes=changes)))
+        == CHANGED_REFUSAL
+    )
 
 
 def test_every_stored_opening_has_a_live_page_or_a_reason() -> None:
-    reasons = {live_refusal(codec.load(path)) == "" for path in OPENINGS.glob("*.npz")}
+    reasons = {explain_live_refusal(codec.load(path)) == "" for path in OPENINGS.glob("*.npz")}
     assert reasons == {True, False}

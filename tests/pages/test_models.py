@@ -13,7 +13,14 @@ from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import Card
 from areaviz.evaluation.key_form_tables import SUBWORDS_TABLE, TITLES
-from areaviz.ui.models.card_tabs import HEADS, LENGTHS, METRICS, RECIPE, TEST_SETS, WORDS
+from areaviz.ui.models.card_tabs import (
+    HEADS_TAB,
+    LENGTHS_TAB,
+    METRICS_TAB,
+    RECIPE_TAB,
+    TEST_SETS_TAB,
+    WORDS_TAB,
+)
 from areaviz.ui.models.comparison import KEY_VARIANTS
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -97,9 +104,9 @@ def test_card_shows_result_targets_training_and_limits(open_page: Open) -> None:
     assert found[0] == ("BLEU", "23.40") and found[2] == ("Parameters", "1.2 million")
     assert "1,234,567 parameters" in shown(app) and "It knows nothing." in shown(app)
     assert not app.table, "tables are drawn when their tab is opened"
-    open_tab(app, "char-area", RECIPE)
+    open_tab(app, "char-area", RECIPE_TAB)
     assert not app.exception and "Licence: Apache-2.0" in shown(app)
-    open_tab(app, "char-area", TEST_SETS)
+    open_tab(app, "char-area", TEST_SETS_TAB)
     assert not app.exception and len(app.table) == 1
 
 
@@ -147,7 +154,7 @@ def test_text_of_a_card_is_never_markup(open_page: Open, use_cards: UseCards) ->
     app = open_page("model", model="odd")
     assert [element.value for element in app.title] == [r"\*a\*"]
     assert any(r"\!\[x\]\(http\:\/\/a\.example" in element.value for element in app.markdown)
-    open_tab(app, "odd", RECIPE)
+    open_tab(app, "odd", RECIPE_TAB)
     assert any(r"\*\*b\*\*" in str(table.value) for table in app.table)
 
 
@@ -178,7 +185,7 @@ def test_key_variants_are_drawn_when_opened(open_page: Open) -> None:
 def test_quality_by_length_is_a_tab(open_page: Open, use_cards: UseCards) -> None:
     use_cards({"blind": BLIND, "attends": ATTENDS})
     app = open_page("model", model="blind")
-    open_tab(app, BLIND.name, LENGTHS)
+    open_tab(app, BLIND.name, LENGTHS_TAB)
     assert not app.exception and not app.error
     assert "lengths_translation" in [chart.key for chart in app.get("plotly_chart")]
 
@@ -205,15 +212,15 @@ def test_card_describes_its_heads(open_page: Open, use_cards: UseCards) -> None:
     )
     use_cards({"measured": measured})
     app = open_page("model", model="measured")
-    open_tab(app, "measured", HEADS)
+    open_tab(app, "measured", HEADS_TAB)
     assert not app.exception and not app.error
     assert "3.50 bits" in shown(app)
     names = [list(frame.value["Name"]) for frame in app.dataframe if "Name" in frame.value]
     assert names == [["", "sink (one item has 90% of the mean map)"]]
-    open_tab(app, "measured", WORDS)
+    open_tab(app, "measured", WORDS_TAB)
     errors = [table.value for table in app.table if "Alignment error" in table.value]
     assert [cell.replace("\\", "") for cell in errors[0]["Alignment error"]] == ["25.0%", "47.5%"]
-    open_tab(app, "measured", METRICS)
+    open_tab(app, "measured", METRICS_TAB)
     assert not app.exception
 
 

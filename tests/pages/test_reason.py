@@ -28,9 +28,9 @@ from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.reason_form import story_text
+from areaviz.ui.forms.reason_form import join_story
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
-from areaviz.ui.results.reason import describe_answer, with_gold
+from areaviz.ui.results.reason import add_gold_facts, describe_answer
 from tests.messages import header_of
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, shown
@@ -270,10 +270,10 @@ def test_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) ->
 def test_facts_that_answer_a_sample_are_marked() -> None:
     backend = Reasoners()
     trace = backend.trace(Request("memory", STORIES[0].text))
-    assert with_gold(trace).details["gold facts"] == "3 6"
-    assert with_gold(trace).details["expected answer"] == "kitchen"
+    assert add_gold_facts(trace).details["gold facts"] == "3 6"
+    assert add_gold_facts(trace).details["expected answer"] == "kitchen"
     other = backend.trace(Request("memory", "Mary moved. Where is Mary?"))
-    assert with_gold(other) is other
+    assert add_gold_facts(other) is other
     assert all(max(one.gold) < len(one.facts) for one in STORIES)
 
 
@@ -338,5 +338,5 @@ def test_numbers_are_outside_the_hull_of_the_points() -> None:
 
 
 def test_lines_become_sentences() -> None:
-    assert story_text(" A b \n\nC d!\n", "Who") == "A b. C d! Who?"
-    assert story_text("", "") == ""
+    assert join_story(" A b \n\nC d!\n", "Who") == "A b. C d! Who?"
+    assert join_story("", "") == ""

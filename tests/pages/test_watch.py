@@ -23,8 +23,8 @@ from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
-from areaviz.ui.forms.medium_input import UPLOAD
-from areaviz.ui.results.watch import describe_clip, with_gold
+from areaviz.ui.forms.medium_input import UPLOAD_SOURCE
+from areaviz.ui.results.watch import add_gold_frames, describe_clip
 from tests import fakes
 from tests.messages import header_of
 from tests.pages import folder
@@ -171,7 +171,7 @@ def test_link_to_missing_clip_keeps_page(
 
 def test_own_clip_is_watched_and_refused_clip_ignored(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", site="encoder-decoder", items="3")
-    app.segmented_control(key="watch_source").set_value(UPLOAD).run()
+    app.segmented_control(key="watch_source").set_value(UPLOAD_SOURCE).run()
     assert "the sample stays" in shown(app) and app.query_params["items"] == "3"
     content = encode_gif(fakes.clip())
     own = decode_clip(content, "yours").clip
@@ -198,7 +198,7 @@ def test_own_clip_is_watched_and_refused_clip_ignored(open_page: Open, backend: 
 
 def test_bad_clip_gives_one_sentence_and_keeps_the_last(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
-    app.segmented_control(key="watch_source").set_value(UPLOAD).run()
+    app.segmented_control(key="watch_source").set_value(UPLOAD_SOURCE).run()
     assert "Of a recorded video (MP4, WebM) make a GIF first" in shown(app)
     app.get("file_uploader")[0].set_value(("mine.gif", encode_gif(fakes.clip()), "image/gif")).run()
     asked = len(backend.asked)
@@ -237,7 +237,7 @@ def test_hidden_frame_reruns_the_clip(open_page: Open, backend: Watchers) -> Non
 def test_chosen_copy_of_a_repeated_frame_is_hidden(open_page: Open, backend: Watchers) -> None:
     """Check a clip of two frames, of which eight are watched, so four have the same name."""
     app = open_page("watch")
-    app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD))
+    app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD_SOURCE))
     file = ("two.gif", encode_gif(fakes.clip(frames=2)), "image/gif")
     app = act(app, app.get("file_uploader")[0].set_value(file))
     app = act(app, app.segmented_control(key="watch_kind_of_change").set_value("hide"))
@@ -262,7 +262,7 @@ def test_linked_changes_wait_for_their_clip(open_page: Open, backend: Watchers) 
     app = open_page("watch", clip=name, changes=to_text(HIDDEN))
     assert not app.exception and "Upload it again" in shown(app)
     assert backend.asked and not any(request.changes for request in backend.asked)
-    app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD))
+    app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD_SOURCE))
     uploader = app.get("file_uploader")[0]
     app = act(app, uploader.set_value(("mine.gif", content, "image/gif")))
     assert app.query_params["clip"] == name
@@ -325,7 +325,10 @@ def test_frames_of_sample_clips_are_known() -> None:
     seen = clip_trace("31", clip_sample(FIRST))
     assert find_frame_attention(seen, Focus("encoder-decoder")).actions == ()
     # The actions are in frames 2 to 6 and 10 to 14, counted from one.
-    known = find_frame_attention(with_gold(seen), Focus("encoder-decoder"))
+    known = find_frame_attention(add_gold_frames(seen), Focus("encoder-decoder"))
     assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
     own = clip_trace("31")
-    assert with_gold(own) is own and with_gold(fakes.trace()).details == fakes.trace().details
+    assert (
+        add_gold_frames(own) is own
+        and add_gold_frames(fakes.trace()).details == fakes.trace().details
+    )

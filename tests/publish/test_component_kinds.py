@@ -13,7 +13,7 @@ from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.results.display import display_of
+from areaviz.ui.results.display import find_display
 from tests import fakes
 from tests.interactive.test_film_strip import trace as clip_trace
 from tests.publish.test_page import carried
@@ -70,7 +70,7 @@ def test_page_has_component_and_data_of_its_kind(kind: str) -> None:
 @pytest.mark.parametrize("kind", sorted(TRACES.keys() - {"looks"}))
 def test_app_print_figure_equals_page_figure(kind: str) -> None:
     make, site = TRACES[kind]
-    assert display_of(make(), Focus(site))[1] is KINDS[kind].takeaway
+    assert find_display(make(), Focus(site))[1] is KINDS[kind].takeaway
 
 
 def test_canvas_site_has_no_component() -> None:

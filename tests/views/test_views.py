@@ -11,7 +11,7 @@ from areaviz.drawing.export import FORMATS, encode_figure, format_csv, format_js
 from areaviz.drawing.theme import SEQUENCE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.results.chart import first_view
+from areaviz.ui.results.chart import find_first_view
 from areaviz.views import TEXTS
 from areaviz.views import VIEWS as EVERY
 from tests import fakes
@@ -58,9 +58,9 @@ def test_more_is_brighter_and_called_so() -> None:
 def test_page_opens_on_areas_if_there_are_any(largest: int, opens: str) -> None:
     trace, focus = fakes.trace(area_size=largest), Focus("encoder-decoder")
     fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
-    assert first_view(fitting, trace, focus).name == opens
+    assert find_first_view(fitting, trace, focus).name == opens
     # If no view may lead, the first view that fits is chosen.
-    assert first_view([VIEWS["coverage"]], trace, focus).name == "coverage"
+    assert find_first_view([VIEWS["coverage"]], trace, focus).name == "coverage"
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)

@@ -1,1 +1,1 @@
-"""The page Analyse. Its entry point is `page.analyse_page`."""
+"""The page Analyse. Its entry point is `page.draw_analyse_page`."""

@@ -14,10 +14,10 @@ from areaviz.analysis.rows import find_analyses_folder
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import BLIND_PARAM, EXAMPLE_PARAM, SET_PARAM, AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
-from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
-from areaviz.ui.app.state import link_params
-from areaviz.ui.app.user_identity import get_visitor, reader_mark
+from areaviz.ui.app.state import build_link_params
+from areaviz.ui.app.user_identity import get_user_digest, get_visitor
 
 # Number of analyses shown before "All".
 MAX_LISTED_ANALYSES = 5
@@ -25,16 +25,16 @@ MAX_LISTED_ANALYSES = 5
 
 def get_user_files() -> ReaderFiles:
     """Return this user's files on the server."""
-    return ReaderFiles(find_analyses_folder(), reader_mark(), get_visitor().address)
+    return ReaderFiles(find_analyses_folder(), get_user_digest(), get_visitor().address)
 
 
-def build_link_params(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
+def build_analysis_params(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
     """Return the URL parameters that open an analysis."""
     params = {SET_PARAM: chosen.address}
     requests = [one.request for one in analyses if one.request is not None]
     if requests:
         compare = requests[1].model if len(requests) > 1 else ""
-        params |= link_params(requests[0], compare=compare)
+        params |= build_link_params(requests[0], compare=compare)
     return params
 
 
@@ -44,7 +44,7 @@ def save_to_history(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Ana
     Raises:
         BackendError: the disk fails.
     """
-    dataset, params = chosen.dataset, build_link_params(chosen, analyses)
+    dataset, params = chosen.dataset, build_analysis_params(chosen, analyses)
     runs = tuple(one.title for one in analyses)
     entry = Entry(params, dataset.name, len(dataset.examples), runs, dataset.digest)
     if page.state.history_entry == entry.id:
@@ -58,12 +58,12 @@ def save_to_history(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Ana
 
 def update_browser_url(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
     """Set the browser's URL to that of the analysis with its open example."""
-    params = build_link_params(chosen, analyses)
+    params = build_analysis_params(chosen, analyses)
     if page.state.example is not None:
         params[EXAMPLE_PARAM] = str(page.state.example + 1)
     if page.state.is_blind:
         params[BLIND_PARAM] = "1"
-    page.keep(params)
+    page.set_url_params(params)
 
 
 def draw_history(now: Mapping[str, str]) -> None:
@@ -103,4 +103,4 @@ def _draw_entry_link(entry: Entry) -> None:
     runs = escape_markdown(shorten_line(" and ".join(entry.runs), 90))
     when = f"{entry.opened[:10]}, {entry.opened[11:16]} UTC"
     label = f"{name}, {pluralise(entry.examples, 'example')}: {runs} · {when}"
-    page_link("pages/analyse.py", label, entry.params)
+    draw_page_link("pages/analyse.py", label, entry.params)

@@ -17,7 +17,7 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import list_judgements
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.table import read_table
+from areaviz.ui.app.table import draw_text_table
 
 # The key of the widget for the rater's name.
 RATER_NAME_KEY = "rater_name"
@@ -85,7 +85,7 @@ def draw_blind_rating(
 
 
 def _draw_switch(page: AnalysePage, on_change: Callable[[], None]) -> bool:
-    is_blind: bool = page.widget(
+    is_blind: bool = page.draw_widget(
         st.toggle,
         "Blind rating",
         "is_blind",
@@ -134,4 +134,6 @@ def draw_alias_key(systems: Systems) -> None:
         st.caption("What each rater sees in place of the names while rating is blind.")
         rows = build_key_table(digest, raters, systems.names)
         heads = ["Rater", *(name_alias(number) for number in range(len(systems)))]
-        read_table(pd.DataFrame([tuple(map(escape_markdown, row)) for row in rows], columns=heads))
+        draw_text_table(
+            pd.DataFrame([tuple(map(escape_markdown, row)) for row in rows], columns=heads)
+        )

@@ -100,7 +100,7 @@ def _make_chart_key(name: str, table: pd.DataFrame) -> str:
 
 
 def _draw_chart(figure: Any, title: str, key: str) -> None:
-    """Draw a figure whose drags and clicks `chart_pointer` reports."""
+    """Draw a figure whose drags and clicks `draw_chart_pointer` reports."""
     st.plotly_chart(figure, key=key, config={"displayModeBar": False}, alt=title)
 
 

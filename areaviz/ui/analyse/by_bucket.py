@@ -24,7 +24,7 @@ from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.brush import draw_filter_table, read_mark_number
 from areaviz.ui.analyse.state import AnalysePage, RowFilter, clear_filter, filter_rows
-from areaviz.ui.app.table import lazy_expander
+from areaviz.ui.app.table import draw_lazy_expander
 from areaviz.ui.components.rows import Column
 from areaviz.views.charts import draw_bars
 
@@ -69,7 +69,7 @@ def draw_bucket_section(
     if table.empty:
         return
     # Compute scores only while the expander is open, because a thousand examples take a second.
-    opened = lazy_expander("Scores by length and frequency", BUCKETS_KEY)
+    opened = draw_lazy_expander("Scores by length and frequency", BUCKETS_KEY)
     if not opened.open:
         return
     with opened:
@@ -112,7 +112,7 @@ def _choose_buckets(
         if by := bucket_by_metadata(table, name, title):
             ways[name], kinds[name] = by, title
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        kind = page.segments("Sort by", "bucket", kinds)
+        kind = page.choose_segment("Sort by", "bucket", kinds)
         if kind == WORD_FREQUENCY:
             who = "references have" if corpus is None else "the corpus has"
             return Buckets(

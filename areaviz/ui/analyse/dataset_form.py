@@ -1,7 +1,7 @@
 """The choice of the dataset: a sample, uploaded files, or a folder on this machine.
 
 An uploaded dataset is kept with the session. It is also kept with its analysis
-(`analysis_history.keep`), so that returning users find it.
+(`analysis_history.save_to_history`), so that returning users find it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from areaviz.trace.errors import InputError, without_traceback
 from areaviz.ui.analyse.column_chooser import draw_column_chooser, read_chosen_roles
 from areaviz.ui.analyse.state import FOLDER, FOLDER_PREFIX, SAMPLES, UPLOAD, AnalysePage
 from areaviz.ui.app.markdown import escape_markdown, pluralise
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 
 # Keys of widgets.
 SOURCE_KEY, FILES_KEY_PREFIX = "analyse_source", "analyse_files"
@@ -39,7 +39,7 @@ UPLOADER_TURN_KEY, UPLOADED_SET_KEY = "analyse_turn", "analyse_held"
 DATASETS_FOLDER_VARIABLE = "AREAVIZ_DATASETS"
 # Limit on all files of a dataset in MB. Only this uploader takes several files, each of at most
 # `MAX_MEGABYTES`.
-MAX_SET_MEGABYTES, BYTES_PER_MEBIBYTE = 150, 2**20
+MAX_SET_MEGABYTES, BYTES_PER_MIB = 150, 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _choose_own_set(page: AnalysePage) -> ChosenSet | None:
     st.caption(FORMATS)
     if not given:
         return None
-    together = sum(file.size for file in given) / BYTES_PER_MEBIBYTE
+    together = sum(file.size for file in given) / BYTES_PER_MIB
     if together > MAX_SET_MEGABYTES:
         raise InputError(
             f"The files together have {together:,.1f} MB. The limit is {MAX_SET_MEGABYTES} MB."
@@ -123,7 +123,7 @@ def _load_earlier_set(page: AnalysePage) -> ChosenSet:
         place = st.empty()
         st.button("Choose other files", on_click=_forget_own_set, args=(page,))
     if held is None or held.address != page.state.own:
-        kept = ReaderFiles(find_analyses_folder(), reader_mark())
+        kept = ReaderFiles(find_analyses_folder(), get_user_digest())
         files, roles = kept.open_set(page.state.own)
     else:
         files, roles = held.files or {}, held.roles
@@ -182,7 +182,7 @@ def _choose_folder_set(page: AnalysePage) -> ChosenSet | None:
             " there, in a folder of its own."
         )
     titles = {name: name for name in folders}
-    name = page.optional("Folder", "folder", titles, placeholder="Choose a folder")
+    name = page.choose_optional("Folder", "folder", titles, placeholder="Choose a folder")
     if not name:
         return None
     files = _read_folder_files(folders[name])

@@ -29,7 +29,7 @@ from areaviz.ui.analyse.stored_data import list_judgements, open_note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_deferred
 from areaviz.ui.app.markdown import escape_markdown, shorten_line
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 from areaviz.ui.components.error_sheet import ErrorSheet, draw_error_sheet, read_saved_errors
 
 # Keys of widgets.
@@ -62,7 +62,7 @@ def draw_error_marking(page: AnalysePage, systems: Systems, place: int) -> None:
                 if page.state.judged not in names and not is_blind:
                     # The table opens with the examples that the second of two systems does worse.
                     page.set(judged=list(names)[-1])
-                model = page.segments("Output of", "judged", names)
+                model = page.choose_segment("Output of", "judged", names)
         row = systems.runs[list(names).index(model)].rows.get(place)
         if row is None or row.error:
             st.caption("This system has no output for the example, so there is nothing to mark.")
@@ -192,7 +192,7 @@ def _save_sheet(own: Judgement, key: str, mark: str) -> None:
             raise InputError("The score is not a number. Enter a score from 0 to 100.")
         number = None if score is None else float(str(score))
         marked = replace(own, spans=parse_spans(spans), score=number)
-        open_note_store().judgements.save(marked, reader_mark())
+        open_note_store().judgements.save(marked, get_user_digest())
         st.session_state[SAVED_SHEET_KEY] = mark
         for name in (STALE_KEY, OPEN_SHEET_KEY):
             st.session_state.pop(name, None)
@@ -200,7 +200,7 @@ def _save_sheet(own: Judgement, key: str, mark: str) -> None:
 
 def _remove_judgement(own: Judgement) -> None:
     with _keep_save_error("removing the errors"):
-        open_note_store().judgements.remove(own, reader_mark())
+        open_note_store().judgements.remove(own, get_user_digest())
         _accept_saved_version()
 
 
@@ -231,7 +231,7 @@ def _accept_saved_version() -> None:
 def _overwrite_saved_version(stale: Stale[Judgement]) -> None:
     with _keep_save_error():
         version = stale.there.version if stale.there else 0
-        open_note_store().judgements.save(replace(stale.own, version=version), reader_mark())
+        open_note_store().judgements.save(replace(stale.own, version=version), get_user_digest())
         _accept_saved_version()
 
 

@@ -44,14 +44,16 @@ def draw_search_and_filter(page: AnalysePage, table: pd.DataFrame, runs: int) ->
     titles = list_measure_titles(table, runs)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         label = "Search in texts and outputs"
-        wanted = page.widget(st.text_input, label, "search", width=220)
+        wanted = page.draw_widget(st.text_input, label, "search", width=220)
         if not titles:
             return _search_rows(table, wanted)
         if page.state.measure not in titles:
             page.set(measure=get_first_measure(table, titles))
         chosen = page.choose(st.selectbox, "Measure", "measure", titles, width=220)
         others = {name: title for name, title in titles.items() if name != chosen}
-        against = page.optional("Plot against", "against", others, placeholder="none", width=200)
+        against = page.choose_optional(
+            "Plot against", "against", others, placeholder="none", width=200
+        )
         colour = _choose_colour_column(page, table)
         page.choose(
             st.segmented_control, "Order", "order", _list_orders(page, table, chosen), required=True
@@ -72,7 +74,7 @@ def _choose_colour_column(page: AnalysePage, table: pd.DataFrame) -> str | None:
     if not columns:
         page.set(colour=None)
         return None
-    return page.optional("Colour by", "colour", columns, placeholder="none", width=160)
+    return page.choose_optional("Colour by", "colour", columns, placeholder="none", width=160)
 
 
 def get_first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
@@ -95,7 +97,7 @@ def draw_metadata_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame
         return table
     if page.state.filter_column not in titles:
         page.set(filter_column=None, filter_values=())
-    column = page.optional(
+    column = page.choose_optional(
         "Filter by",
         "filter_column",
         titles,
@@ -108,7 +110,7 @@ def draw_metadata_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame
     choices = _list_choices(table[column])
     kept = [value for value in page.state.filter_values if value in choices]
     page.set(filter_values=kept)
-    wanted = page.widget(
+    wanted = page.draw_widget(
         st.multiselect,
         f"Values of {titles[column]}",
         "filter_values",
@@ -179,7 +181,7 @@ def draw_failing_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     places, limit = find_joint_failures(table, name, better)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         everybody = "both" if f"{name}_2" not in table else "all systems"
-        is_wanted = page.widget(st.toggle, f"Only where {everybody} fail", "both_fail")
+        is_wanted = page.draw_widget(st.toggle, f"Only where {everybody} fail", "both_fail")
         if is_wanted and np.isfinite(limit):
             title = list_measures(table)[name].title
             beyond = "at least" if better == "low" else "at most"

@@ -11,7 +11,7 @@ from areaviz.notes.annotations import TAGS
 from areaviz.notes.record_types import Stale
 from areaviz.ui.analyse.stored_data import list_judgements, open_note_store
 from areaviz.ui.app.errors import defer_errors
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 
 # Largest number of categories in a form. Users can type any other category.
 MAX_CATEGORIES = 100
@@ -26,7 +26,7 @@ def list_offered_categories(dataset: str, only_of: str = "") -> list[str]:
     """
     used = []
     if not only_of:
-        used += open_note_store().notes.list_tags(dataset, reader_mark(), MAX_CATEGORIES)
+        used += open_note_store().notes.list_tags(dataset, get_user_digest(), MAX_CATEGORIES)
     for one in list_judgements(dataset):
         if only_of in ("", one.rater):
             used += [span.category for span in one.spans if span.category]

@@ -19,7 +19,7 @@ from areaviz.ui.analyse.stored_data import open_note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_deferred
 from areaviz.ui.app.markdown import escape_markdown, visible
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 
 # The prefix of the form's widget keys, and the key of the author field that all forms share.
 FORM_KEY, AUTHOR_KEY = "note_form", "note_author"
@@ -64,7 +64,7 @@ def _draw_note_list(
     """Draw the first notes, and a button that draws more: an example may have thousands."""
     about, most = st.session_state.get(LISTED_COUNT_KEY, (None, NOTES_PER_CLICK))
     most = most if about == (dataset, example) else NOTES_PER_CLICK
-    for shown in notes.list_on_example(dataset, example, reader_mark(), most):
+    for shown in notes.list_on_example(dataset, example, get_user_digest(), most):
         _draw_note(notes, shown, names)
     if count > most:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -196,7 +196,7 @@ def _save_note(notes: Annotations, note: Annotation, keys: Mapping[str, str]) ->
             note=text,
             author=author,
         )
-        notes.save(own, reader_mark())
+        notes.save(own, get_user_digest())
         for key in keys.values():
             state.pop(key, None)
         _end_edit("Saved.")
@@ -215,7 +215,7 @@ def _edit_note(note: Annotation) -> None:
 
 def _remove_note(notes: Annotations, note: Annotation) -> None:
     with _keep_change_error("removing the note"):
-        notes.remove(note, reader_mark())
+        notes.remove(note, get_user_digest())
         _end_edit("Removed.")
 
 
@@ -224,7 +224,7 @@ def _copy_note(notes: Annotations, note: Annotation) -> None:
     with _keep_change_error("copying the note"):
         author = st.session_state.get(AUTHOR_KEY) or ""
         fresh = replace(note, id="", version=0, differs="", author=author)
-        saved = notes.save(fresh, reader_mark())
+        saved = notes.save(fresh, get_user_digest())
         _end_edit("Copied.")
         _edit_note(saved)
 
@@ -256,5 +256,5 @@ def _overwrite_saved_note(notes: Annotations, stale: Stale[Annotation]) -> None:
     else:
         own = replace(stale.own, id="", version=0)
     with _keep_change_error("saving the note"):
-        notes.save(own, reader_mark())
+        notes.save(own, get_user_digest())
         _end_edit("Saved.")

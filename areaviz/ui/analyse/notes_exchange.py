@@ -28,7 +28,7 @@ from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.app.imports import import_once
 from areaviz.ui.app.markdown import pluralise
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 
 # Session key: the error of an import of the ratings in a dataset's files.
 SET_PROBLEM_KEY = "set_marks_problem"
@@ -97,7 +97,7 @@ def draw_marks_import(chosen: ChosenSet, systems: Systems) -> None:
 def _import_set_marks(chosen: ChosenSet, names: Sequence[str]) -> None:
     with defer_errors("importing the ratings", SET_PROBLEM_KEY):
         found = read_judgements_of_set(chosen.marked_files, chosen.dataset, names)
-        merged = open_note_store().judgements.merge(found, reader_mark())
+        merged = open_note_store().judgements.merge(found, get_user_digest())
         st.toast(f"{pluralise(merged.new, 'judged output')} imported.")
 
 
@@ -153,7 +153,7 @@ def _draw_campaign_menu(systems: Systems, judgements: Sequence[Judgement]) -> No
 
 def _draw_imports(records: Records[R], dataset: str, problem_key: str) -> None:
     """Draw the user's imports of notes or judgements, each with a button that undoes it."""
-    for one in records.list_imports(dataset, reader_mark()):
+    for one in records.list_imports(dataset, get_user_digest()):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             said = f"Your import of {one.time}: {pluralise(one.records, records.one)} ({one.id})"
             st.caption(said, width="content")
@@ -169,7 +169,7 @@ def _draw_imports(records: Records[R], dataset: str, problem_key: str) -> None:
 
 def _undo_import(records: Records[R], import_id: str, problem_key: str) -> None:
     with defer_errors("undoing the import", problem_key):
-        removed = records.undo_import(import_id, reader_mark())
+        removed = records.undo_import(import_id, get_user_digest())
         st.toast(f"Removed {pluralise(removed, records.one)}.")
 
 
@@ -199,7 +199,7 @@ def _import_notes(dataset: str, given: UploadedFile) -> str:
     if kind not in FORMATS:
         raise InputError(f"Notes are imported from {', '.join(FORMATS)} files. Choose such a file.")
     read = from_bytes(given.getvalue(), kind)
-    merged = open_note_store().notes.merge(read, reader_mark())
+    merged = open_note_store().notes.merge(read, get_user_digest())
     said = f"{pluralise(len(read), 'note')} read"
     others = sum(note.dataset != dataset for note in read)
     if others:
@@ -216,7 +216,7 @@ def _import_errors(systems: Systems, given: UploadedFile) -> str:
     """Import a file of judgements, and return the sentence that describes the result."""
     dataset = systems.dataset
     read = read_judgements(given.name, given.getvalue(), dataset, systems.names)
-    merged = open_note_store().judgements.merge(read, reader_mark())
+    merged = open_note_store().judgements.merge(read, get_user_digest())
     said = f"{pluralise(len(read), 'judged output')} read, {merged.new:,} new."
     others = sum(one.dataset != dataset.digest for one in read)
     if others:

@@ -13,7 +13,7 @@ from areaviz.analysis.stored_analysis import MODELS
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown
 
 CHRF_CHANGE_COLUMN = "chrf_change"
@@ -59,7 +59,7 @@ def draw_sentence(page: AnalysePage, table: pd.DataFrame, can_look: bool) -> Non
         st.caption(f"{at + 1} of {len(places)}", width="content")
         if can_look:
             params = {"text": str(row["text"]), "model": MODELS[0]}
-            page_link("pages/translate.py", "See where A looked", params)
+            draw_page_link("pages/translate.py", "See where A looked", params)
 
 
 def find_changed_words(first: str, second: str) -> str:

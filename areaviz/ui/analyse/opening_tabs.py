@@ -14,7 +14,7 @@ from areaviz.ui.analyse.filter import draw_kept_filter, sort_rows
 from areaviz.ui.analyse.state import EXAMPLE_PARAM, PART_PARAM, AnalysePage
 from areaviz.ui.analyse.state import SET_PARAM as SET_PARAMETER
 from areaviz.ui.analyse.system_comparison import draw_wins_and_words
-from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.state import COMPARE
 
 ROWS_TAB, LENGTH_TAB, WORDS_TAB = "rows", "length", "words"
@@ -36,7 +36,7 @@ def draw_opening_tabs(page: AnalysePage, table: pd.DataFrame, titles: Sequence[s
     if page.state.part not in names:
         page.set(part=None)
     with st.container(key="tabs", horizontal=True, vertical_alignment="center", gap="medium"):
-        page.widget(
+        page.draw_widget(
             st.segmented_control,
             "More of this analysis",
             "part",
@@ -46,8 +46,8 @@ def draw_opening_tabs(page: AnalysePage, table: pd.DataFrame, titles: Sequence[s
         )
         st.space("stretch")
         params = {SET_PARAMETER: SET, "model": MODELS[0], COMPARE: MODELS[1]}
-        page_link("pages/analyse.py", "Mark errors, write notes, get a report", params)
-        page.offer(_build_link_params(page))
+        draw_page_link("pages/analyse.py", "Mark errors, write notes, get a report", params)
+        page.offer_link(_build_link_params(page))
     with st.container(key="tab_part"):
         if page.state.part == ROWS_TAB:
             draw_examples_table(

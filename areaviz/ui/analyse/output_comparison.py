@@ -89,7 +89,7 @@ def _choose_base(page: AnalysePage, example: Example, outputs: Sequence[Output])
         options |= {str(number): one.title for number, one in enumerate(outputs)}
     if not options:
         return COMPARE_WITH_NOTHING
-    base = page.segments(
+    base = page.choose_segment(
         "Mark differences from", "base", {**options, COMPARE_WITH_NOTHING: "Nothing"}
     )
     if base != COMPARE_WITH_NOTHING:

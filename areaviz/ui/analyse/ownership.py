@@ -20,7 +20,7 @@ from areaviz.ui.analyse.stored_data import Analysis, StoredRows, open_note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import defer_errors, show_deferred, show_error
 from areaviz.ui.app.markdown import escape_markdown, pluralise
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 
 PROBLEM_KEY = "analyse_kept_problem"
 
@@ -72,15 +72,15 @@ def _draw_earlier_version(dataset: Dataset, analyses: Sequence[Analysis]) -> Non
 
 def _adopt_earlier_version(earlier: str, digest: str) -> None:
     with defer_errors("bringing the notes to this set", PROBLEM_KEY):
-        notes = open_note_store().notes.take_over(earlier, digest, reader_mark())
-        slices = open_note_store().slices.take_over(earlier, digest, reader_mark())
+        notes = open_note_store().notes.take_over(earlier, digest, get_user_digest())
+        slices = open_note_store().slices.take_over(earlier, digest, get_user_digest())
         brought = f"{pluralise(notes, 'note')} and {pluralise(slices, 'slice')}"
         st.toast(f"Brought to this set: {brought}.")
 
 
 def _draw_delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows]) -> None:
     """Draw a menu in which users delete their own items. Items of other users are kept."""
-    own = [Path(run.mark[0]) for run in begun if run.reader == reader_mark()]
+    own = [Path(run.mark[0]) for run in begun if run.reader == get_user_digest()]
     with st.popover("Delete your work", key="analyse_delete", type="tertiary"):
         if own:
             st.caption(
@@ -104,14 +104,14 @@ def _draw_delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[Store
 def _delete_own_rows(page: AnalysePage, paths: Sequence[Path]) -> None:
     with defer_errors("deleting the analysis", PROBLEM_KEY):
         for path in paths:
-            remove_rows(path, reader_mark())
+            remove_rows(path, get_user_digest())
         get_user_files().remove_entry(page.state.history_entry)
         page.set(history_entry="", example=None)
         st.toast("The analysis was deleted.")
 
 
 def _delete_all_own_items(page: AnalysePage, digest: str) -> None:
-    mark, analyses = reader_mark(), 0
+    mark, analyses = get_user_digest(), 0
     with defer_errors("deleting what is yours", PROBLEM_KEY):
         for path, header in own_analyses(find_analyses_folder(), mark):
             if header.digest == digest:

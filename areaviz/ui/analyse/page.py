@@ -13,7 +13,7 @@ from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.analysis_history import (
-    build_link_params,
+    build_analysis_params,
     draw_history,
     save_to_history,
     update_browser_url,
@@ -38,9 +38,9 @@ from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import visible
-from areaviz.ui.app.state import Cards, default_model
-from areaviz.ui.forms.model_choice import fit_kind
-from areaviz.ui.forms.options import model_picker, other_picker, run_options, with_options
+from areaviz.ui.app.state import Cards, choose_default_model
+from areaviz.ui.forms.model_choice import select_model_for_type
+from areaviz.ui.forms.options import add_options, choose_model, choose_other_model, draw_run_options
 
 # Largest number of outputs from files shown together; more columns cannot be compared.
 MAX_OUTPUT_SYSTEMS = 6
@@ -52,7 +52,7 @@ def draw_analyse_page(page: AnalysePage) -> None:
         backend = get_backend()
         cards = backend.models()
         with show_errors("reading the link"):
-            page.follow(cards)
+            page.follow_url(cards)
         with show_errors("removing what is old"):
             remove_old_work()
         set_link_token(page.state.share)
@@ -73,7 +73,7 @@ def draw_analyse_page(page: AnalysePage) -> None:
             if chosen:
                 analyses = _choose_systems(page, cards, chosen)
         with show_errors("reading the list of analyses"):
-            draw_history(build_link_params(chosen, analyses) if chosen else {})
+            draw_history(build_analysis_params(chosen, analyses) if chosen else {})
         if chosen and analyses:
             with show_errors("running the examples"):
                 draw_run_controls(page, backend, chosen, analyses)
@@ -89,7 +89,7 @@ def _choose_systems(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple
         is_first = page.state.digest == ""
         page.set(digest=dataset.digest)
         if not is_first:
-            page.hold(page.state.for_new_set(dataset.digest))
+            page.set_state(page.state.for_new_set(dataset.digest))
     st.caption(describe_set(chosen))
     fitting = _list_fitting_models(dataset, cards)
     if chosen.outputs:
@@ -134,20 +134,20 @@ def _choose_models(
     """Let the user choose one or two models. The default is a model trained on such pictures."""
     if page.state.has_linked_model:
         page.set(has_linked_model=False, model_kind=dataset.kind)
-    fit_kind(page, cards, dataset.kind)
-    first = cards[page.state.model if page.state.model in cards else default_model(cards)]
+    select_model_for_type(page, cards, dataset.kind)
+    first = cards[page.state.model if page.state.model in cards else choose_default_model(cards)]
     # A digit classifier produces no text, so decoding options do not apply.
     writes = first.given is None and "target" in TASKS[first.task].can
     with st.container(horizontal=True, gap="medium"):
-        card = model_picker(page, cards, label_visibility="visible")
-        other = other_picker(page, card, cards) if compares else None
-    run_options(page, card, decodes=writes)
+        card = choose_model(page, cards, label_visibility="visible")
+        other = choose_other_model(page, card, cards) if compares else None
+    draw_run_options(page, card, decodes=writes)
     both = [card] if other is None else [card, other]
     for warning in dict.fromkeys(one.unfamiliar(dataset.kind) for one in both):
         if warning:
             st.warning(warning, icon=":material/warning:")
     found = []
-    for request in with_options(page, Request(card.name, ""), other):
+    for request in add_options(page, Request(card.name, ""), other):
         card = cards[request.model]
         if card.given is not None:
             size = request.area_size
@@ -163,7 +163,7 @@ def _choose_outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple
         if page.state.offered != tuple(names) or not page.state.outputs:
             # The offered systems are new or renamed, so choose the first ones.
             page.set(offered=tuple(names), outputs=names[:MAX_OUTPUT_SYSTEMS])
-        page.widget(
+        page.draw_widget(
             st.multiselect,
             "Systems to compare",
             "outputs",
@@ -181,7 +181,7 @@ def _choose_outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple
         return tuple(found)
     if page.state.has_linked_model:
         page.set(with_model=True)
-    if page.widget(st.toggle, "Compare with a model", "with_model"):
+    if page.draw_widget(st.toggle, "Compare with a model", "with_model"):
         found += _choose_models(page, chosen.dataset, cards, compares=False)
     return tuple(found)
 

@@ -27,7 +27,7 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import build_examples_table, open_note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.theme_causes import list_known_causes
-from areaviz.ui.app.table import read_table
+from areaviz.ui.app.table import draw_text_table
 
 MAX_ERROR_KINDS = 12
 
@@ -67,7 +67,7 @@ def draw_rater_agreement(systems: Systems, judgements: Sequence[Judgement]) -> N
         heads = ["Category", "Severity"]
         for run, one in enumerate(systems.analyses):
             heads.append(f"{one.title}{format_run_mark(run, len(systems))}")
-        read_table(pd.DataFrame(kinds, columns=heads))
+        draw_text_table(pd.DataFrame(kinds, columns=heads))
         _draw_agreement([one for some in judged for each in some.values() for one in each])
 
 
@@ -81,7 +81,7 @@ def _draw_agreement(judgements: Sequence[Judgement]) -> None:
         alpha = number_text(one.alpha, ".3f")
         rows.append((one.about, alpha, str(one.raters), f"{one.units:,}"))
     heads = ["Agreement on", "Krippendorff's alpha", "Raters", "Rated by two or more"]
-    read_table(pd.DataFrame(rows, columns=heads))
+    draw_text_table(pd.DataFrame(rows, columns=heads))
     st.caption("1 is full agreement, 0 is agreement by chance.")
 
 

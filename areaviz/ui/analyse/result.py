@@ -41,7 +41,7 @@ from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.themes import draw_themes
 from areaviz.ui.analyse.untrained_comparison import describe_untrained_models
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.table import read_table
+from areaviz.ui.app.table import draw_text_table
 
 
 def draw_results(
@@ -92,7 +92,7 @@ def _draw_whole_set(systems: Systems, table: pd.DataFrame) -> None:
     whole = found[[name for name in WHOLE if name in found]].map(format_three_digits)
     whole = whole.rename(columns=WHOLE)
     whole.insert(0, "System", titles)
-    read_table(whole)
+    draw_text_table(whole)
     measures = list_measures(table)
     if not measures:
         # No example could be run.
@@ -103,7 +103,7 @@ def _draw_whole_set(systems: Systems, table: pd.DataFrame) -> None:
             means = [table[f"{name}_{run}"].mean() for name in measures]
             columns[title] = list(map(format_three_digits, means))
         columns["What it is"] = [one.about for one in measures.values()]
-        read_table(columns)
+        draw_text_table(columns)
 
 
 def _draw_untrained_comparison(backend: Backend, systems: Systems, table: pd.DataFrame) -> None:

@@ -21,7 +21,7 @@ from areaviz.ui.analyse.stored_data import Analysis
 from areaviz.ui.app.errors import defer_errors, show_deferred, show_error
 from areaviz.ui.app.jobs import get_jobs
 from areaviz.ui.app.markdown import escape_markdown, pluralise
-from areaviz.ui.app.user_identity import get_visitor, reader_id
+from areaviz.ui.app.user_identity import get_user_id, get_visitor
 
 # Session key: the reason why an analysis was not started.
 START_PROBLEM_KEY = "analyse_not_begun"
@@ -81,7 +81,7 @@ def _start_analysis(
         _run_analyses(job, turns, backend, dataset, models)
 
     with defer_errors("starting the analysis", START_PROBLEM_KEY):
-        get_jobs().start(key, work, reader_id(), title, get_visitor().address)
+        get_jobs().start(key, work, get_user_id(), title, get_visitor().address)
         save_to_history(page, chosen, analyses)
 
 
@@ -119,7 +119,7 @@ def _run_analyses(
 def _list_other_jobs(key: str) -> list[Job]:
     """Return the user's other running analyses, which may be of other datasets."""
     shown = get_jobs().get(key)
-    return [job for job in get_jobs().running(reader_id()) if job is not shown]
+    return [job for job in get_jobs().running(get_user_id()) if job is not shown]
 
 
 def _draw_other_jobs(key: str) -> None:
@@ -132,7 +132,7 @@ def _draw_job(job: Job) -> None:
     if not job.running:
         st.rerun()
     _draw_bar(job)
-    if job.owner != reader_id():
+    if job.owner != get_user_id():
         st.caption("Another reader began this analysis, and can stop it.")
 
 
@@ -147,7 +147,7 @@ def _draw_bar(job: Job, before: str = "") -> None:
         words, share = f"{job.done:,} of {job.total:,} examples", job.done / job.total
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(share, text=before + words)
-        if job.owner == reader_id():
+        if job.owner == get_user_id():
             st.button("Stop", key=f"stop_{job.number}", on_click=_stop_job, args=(job,))
 
 

@@ -14,8 +14,8 @@ from areaviz.ui.analyse.state import EXAMPLE_PARAM, SHARE_PARAM, AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
 from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
-from areaviz.ui.app.state import link_params
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.state import build_link_params
+from areaviz.ui.app.user_identity import get_user_digest
 
 # Session keys: the token of the latest link, and the error message.
 MADE_LINK_KEY, PROBLEM_KEY = "analyse_share_made", "analyse_share_problem"
@@ -66,12 +66,12 @@ def _make_link(
             shorten_line(chosen.dataset.name, 100),
             chosen.address,
             tuple(names),
-            tuple(link_params(one.request) for one in analyses if one.request),
+            tuple(build_link_params(one.request) for one in analyses if one.request),
             mode,
             page.state.is_blind,
             bool(page.state.themes),
         )
-        st.session_state[MADE_LINK_KEY] = get_shared_links().make(reader_mark(), analysis)
+        st.session_state[MADE_LINK_KEY] = get_shared_links().make(get_user_digest(), analysis)
 
 
 def _draw_made_link(page: AnalysePage) -> None:
@@ -91,7 +91,7 @@ def _draw_made_link(page: AnalysePage) -> None:
 
 def _draw_links(digest: str) -> None:
     """Draw the user's links: those to analyses of this dataset first."""
-    links = get_shared_links().list_for(reader_mark())
+    links = get_shared_links().list_for(get_user_digest())
     for link in sorted(links, key=lambda one: one.analysis.digest != digest):
         analysis = link.analysis
         systems = [*analysis.outputs, *(one.get("model", "") for one in analysis.models)]
@@ -124,6 +124,6 @@ def _format_minute(time: str) -> str:
 
 def _withdraw_link(link: SharedLink) -> None:
     with defer_errors("withdrawing the link", PROBLEM_KEY):
-        get_shared_links().withdraw(link, reader_mark())
+        get_shared_links().withdraw(link, get_user_digest())
         st.session_state.pop(MADE_LINK_KEY, None)
         st.toast("The link was withdrawn. It opens nothing any more.")

@@ -29,7 +29,7 @@ from areaviz.ui.analyse.themes import ANY_CONTENT
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown, pluralise
 from areaviz.ui.app.state import Cards
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 
 # Session key: the id of the link whose dataset was read, with the dataset.
 SHARED_SET_KEY = "analyse_shared_set"
@@ -52,7 +52,7 @@ def draw_shared_analysis(page: AnalysePage, backend: Backend, cards: Cards) -> N
         if link is None:
             raise InputError(WITHDRAWN)
         if st.session_state.get(VISIT_KEY) != link.id:
-            get_shared_links().note_visit(link, reader_mark())
+            get_shared_links().note_visit(link, get_user_digest())
             st.session_state[VISIT_KEY] = link.id
             page.set(themes=ANY_CONTENT if link.analysis.has_themes else "")
         st.fragment(_check_link_again, run_every=LINK_CHECK_SECONDS)()
@@ -153,7 +153,7 @@ def _draw_shared_results(
     params = {SHARE_PARAM: page.state.share}
     if page.state.example is not None:
         params[EXAMPLE_PARAM] = str(page.state.example + 1)
-    page.keep(params)
+    page.set_url_params(params)
     shown = draw_blind_rating(page, systems, is_fixed=True)
     if shown is not None:
         draw_results(page, backend, shown, chosen.corpus)
@@ -164,4 +164,4 @@ def _leave_shared_analysis(page: AnalysePage) -> None:
     st.query_params.clear()
     st.session_state.pop(SHARED_SET_KEY, None)
     set_link_token("")
-    page.hold(page.state.without_share())
+    page.set_state(page.state.without_share())

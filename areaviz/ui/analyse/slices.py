@@ -18,8 +18,8 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import StoredRows, compute_figures, open_note_store
 from areaviz.ui.app.errors import defer_errors, show_deferred
 from areaviz.ui.app.markdown import pluralise, shorten_line, visible
-from areaviz.ui.app.table import lazy_expander
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.table import draw_lazy_expander
+from areaviz.ui.app.user_identity import get_user_digest
 
 # Keys of widgets.
 SLICE_NAME_KEY, SLICE_TABLE_KEY = "analyse_slice_name", "slices"
@@ -47,7 +47,7 @@ def list_slices(digest: str) -> Slices:
     At most `MAX_LISTED_SLICES` slices of each kind are returned. The user's own slices come
     first, so that slices of other users cannot push them out.
     """
-    reader, store = reader_mark(), open_note_store()
+    reader, store = get_user_digest(), open_note_store()
     saved = store.slices.list_for(digest, reader, MAX_LISTED_SLICES)
     tags = store.notes.list_tags(digest, reader, MAX_LISTED_SLICES)
     tagged = store.notes.list_tagged(digest, sorted(tags))
@@ -88,7 +88,7 @@ def list_metric_formats(table: pd.DataFrame) -> dict[str, Any]:
 def draw_slice_menu(digest: str, chosen: pd.DataFrame) -> None:
     """Draw a menu that saves the listed examples under a name, and removes slices."""
     show_deferred(PROBLEM_KEY)
-    reader = reader_mark()
+    reader = get_user_digest()
     with st.popover("Save as a slice", key="slice_menu"):
         st.text_input("Name", key=SLICE_NAME_KEY, max_chars=LONGEST_SLICE)
         places = tuple(int(place) for place in chosen.index)
@@ -121,7 +121,7 @@ def save_examples_as_slice(digest: str, name: str, places: tuple[int, ...]) -> N
     The name is shortened if it is too long. An error is shown next to the menu of slices.
     """
     with defer_errors("saving the slice", PROBLEM_KEY):
-        short, reader = shorten_line(name, LONGEST_SLICE), reader_mark()
+        short, reader = shorten_line(name, LONGEST_SLICE), get_user_digest()
         listed = open_note_store().slices.list_for(digest, reader, MAX_LISTED_SLICES)
         own = {one.name: one.version for one in listed if one.is_changeable(reader)}
         changed = Slice(digest, short, places, own.get(short, 0))
@@ -134,7 +134,9 @@ def _save_slice(digest: str, places: tuple[int, ...], own: Mapping[str, Slice]) 
     with defer_errors("saving the slice", PROBLEM_KEY):
         name = (st.session_state.get(SLICE_NAME_KEY) or "").strip()
         version = own[name].version if name in own else 0
-        made = open_note_store().slices.save(Slice(digest, name, places, version), reader_mark())
+        made = open_note_store().slices.save(
+            Slice(digest, name, places, version), get_user_digest()
+        )
         st.session_state[SLICE_NAME_KEY] = ""
         st.toast(f"Saved {pluralise(len(made.examples), 'example')}.")
 
@@ -142,7 +144,7 @@ def _save_slice(digest: str, places: tuple[int, ...], own: Mapping[str, Slice]) 
 def _remove_slice(gone: Slice | None) -> None:
     with defer_errors("removing the slice", PROBLEM_KEY):
         if gone is not None:
-            open_note_store().slices.remove(gone, reader_mark())
+            open_note_store().slices.remove(gone, get_user_digest())
 
 
 def draw_slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
@@ -151,7 +153,7 @@ def draw_slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
         return
     # Compute the table only while the expander is open: each slice takes a fraction of a second.
     # The label is constant, because a new label would close the expander.
-    opened = lazy_expander("Slices", SLICE_TABLE_KEY)
+    opened = draw_lazy_expander("Slices", SLICE_TABLE_KEY)
     if not opened.open:
         return
     most = st.session_state.get(ROW_COUNT_KEY, ROWS_PER_CLICK)

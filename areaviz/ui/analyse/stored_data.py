@@ -33,7 +33,7 @@ from areaviz.notes.store import Store
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.link_access import check_writing, is_guest
 from areaviz.ui.app.markdown import visible
-from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.app.user_identity import get_user_digest
 
 # Seconds that results computed from rows are cached, and between deletions of old work.
 SECONDS_PER_HOUR = 3600
@@ -71,7 +71,7 @@ class Analysis:
 
 def build_model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
     """Return the analysis of a dataset by a model with its options."""
-    about = make_header(dataset, request, card, reader_mark())
+    about = make_header(dataset, request, card, get_user_digest())
     path = find_rows_path(about)
     if not path.exists():
         # The rows with which the page opens are part of the app.

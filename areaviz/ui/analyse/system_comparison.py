@@ -19,7 +19,7 @@ from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.brush import draw_filter_table
 from areaviz.ui.analyse.state import AnalysePage, RowFilter
 from areaviz.ui.app.markdown import escape_markdown, visible
-from areaviz.ui.app.table import lazy_expander, read_table
+from areaviz.ui.app.table import draw_lazy_expander, draw_text_table
 from areaviz.ui.components.rows import Column
 
 # Keys of widgets.
@@ -53,7 +53,7 @@ def draw_system_comparison(page: AnalysePage, table: pd.DataFrame, titles: Seque
     if len(titles) < 2 or table.empty:
         return
     which = "two" if len(titles) == 2 else "two chosen"
-    opened = lazy_expander(f"Compare the {which} systems", COMPARISON_KEY)
+    opened = draw_lazy_expander(f"Compare the {which} systems", COMPARISON_KEY)
     if not opened.open:
         return
     with opened:
@@ -69,7 +69,7 @@ def draw_wins_and_words(page: AnalysePage, table: pd.DataFrame, titles: Sequence
         " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"
         " seed 1). If it does not contain 0, the change is hardly chance."
     )
-    read_table(_build_change_table(table))
+    draw_text_table(_build_change_table(table))
     if bool((table["reference"] != "").any()):
         st.button("Test BLEU and chrF of the whole set", on_click=_draw_test, args=(table, pair))
         _run_test(table, pair)
@@ -120,7 +120,7 @@ def _make_outputs_key(table: pd.DataFrame, pair: tuple[int, int]) -> int:
 
 def _draw_words(page: AnalysePage, table: pd.DataFrame) -> None:
     """Draw the words that one system matches more often. A click filters the examples."""
-    size = page.segments("Words in a row", "gram", NGRAM_SIZES)
+    size = page.choose_segment("Words in a row", "gram", NGRAM_SIZES)
     sides = find_distinguishing_ngrams(table, size, (page.state.first, page.state.second))
     marks = _list_pair_marks(page)
     for side, (column, found) in enumerate(zip(st.columns(2, gap="medium"), sides, strict=True)):

@@ -21,9 +21,9 @@ from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.app.engine import get_backend
 
-MEMORY, DISK = "AREAVIZ_MEMORY_MIB", "AREAVIZ_DISK_MIB"
-MEBI = 2**20
-_DEFAULT_MIB = {MEMORY: 1024, DISK: 8192}
+MEMORY_VARIABLE, DISK_VARIABLE = "AREAVIZ_MEMORY_MIB", "AREAVIZ_DISK_MIB"
+BYTES_PER_MIB = 2**20
+_DEFAULT_MIB = {MEMORY_VARIABLE: 1024, DISK_VARIABLE: 8192}
 
 
 class Budget:
@@ -89,7 +89,7 @@ class Budget:
         """Return the MiB that each user holds, the largest first."""
         with self._lock:
             percents = self._shares.by_reader().values() if self.used >= 0 else ()
-            return [round(one / 100 * self._most / MEBI, 1) for one in percents]
+            return [round(one / 100 * self._most / BYTES_PER_MIB, 1) for one in percents]
 
     def _take(self, size: int, owner: Visitor) -> None:
         with self._lock:
@@ -103,9 +103,12 @@ class Budget:
     def _try_take(self, size: int, owner: Visitor) -> BackendError | None:
         """Count bytes. Return the error if they exceed a limit, else None."""
         if self.used + size > self._most:
+            used, most, more = (
+                f"{count / BYTES_PER_MIB:,.0f} MiB" for count in (self.used, self._most, size)
+            )
             return BackendError(
-                f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open, and the"
-                f" limit is {self._most / MEBI:,.0f} MiB, so {size / MEBI:,.0f} MiB more do not"
+                f"The app's readers have {used} of {self._what} open, and the"
+                f" limit is {most}, so {more} more do not"
                 " fit. Try again in a few minutes, or with something smaller."
             )
         if scope := self._shares.try_take(owner, self._percent(size)):
@@ -120,16 +123,16 @@ class Budget:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def get_disk_budget() -> Budget:
     """Return the budget of the temporary files with uploads."""
-    return Budget(budget_bytes(DISK), "uploaded attention")
+    return Budget(read_budget_bytes(DISK_VARIABLE), "uploaded attention")
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def get_memory_budget() -> Budget:
     """Return the budget of the traces in sessions and in the backend's cache."""
-    return Budget(budget_bytes(MEMORY), "attention", lambda: get_backend().forget())
+    return Budget(read_budget_bytes(MEMORY_VARIABLE), "attention", lambda: get_backend().forget())
 
 
-def budget_bytes(name: str) -> int:
+def read_budget_bytes(name: str) -> int:
     """Return a budget in bytes: the operator's setting, or the default.
 
     Raises:
@@ -137,9 +140,9 @@ def budget_bytes(name: str) -> int:
     """
     given = os.environ.get(name, "").strip()
     if not given:
-        return _DEFAULT_MIB[name] * MEBI
+        return _DEFAULT_MIB[name] * BYTES_PER_MIB
     if not (given.isascii() and given.isdecimal() and len(given) < 12 and int(given) > 0):
         raise InputError(
             f'The setting {name} is "{given[:40]}". It must be a whole number of MiB above 0.'
         )
-    return int(given) * MEBI
+    return int(given) * BYTES_PER_MIB

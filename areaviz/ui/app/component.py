@@ -18,11 +18,11 @@ def get_component(name: str) -> Any:
     Streamlit has no types for it.
     """
     has_texts = TEXTS in COMPONENTS[name]
-    return component_in(name, get_language() if has_texts else ENGLISH)
+    return register_component(name, get_language() if has_texts else ENGLISH)
 
 
 @lru_cache(maxsize=64)
-def component_in(name: str, language: str) -> Any:
+def register_component(name: str, language: str) -> Any:
     """Return a Streamlit component with its texts in a language. It is registered at first use."""
     made = read_parts(name, language)
     script = f"{made.js}\nexport default mount;\n"

@@ -30,7 +30,7 @@ from areaviz.data.paths import OPENINGS, find_checkpoints_folder, list_external_
 from areaviz.trace.errors import BackendError
 
 MAX_STORED_TRACES = 32
-TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
+TOKEN_FILE_VARIABLE = "AREAVIZ_TOKEN_FILE"
 
 
 def get_backend() -> CachedBackend:
@@ -41,7 +41,7 @@ def get_backend() -> CachedBackend:
     )
 
 
-def known_card(model: str) -> Card | None:
+def find_card(model: str) -> Card | None:
     """Return the card of a model, or None if it has none. Some external models have none."""
     try:
         return get_backend().models().get(model)
@@ -49,7 +49,7 @@ def known_card(model: str) -> Card | None:
         return None
 
 
-def missing_models(wanted: Iterable[str]) -> list[str]:
+def list_missing_models(wanted: Iterable[str]) -> list[str]:
     """Return the models that are missing from this machine's folder, without opening any.
 
     The list is empty if the models run on a server, or if no model runs. It is then unknown which
@@ -61,17 +61,17 @@ def missing_models(wanted: Iterable[str]) -> list[str]:
     return [model for model in wanted if not (folder / model / "card.json").is_file()]
 
 
-def load_by_reader() -> list[dict[str, object]]:
+def list_load_by_user() -> list[dict[str, object]]:
     """Return the running and waiting requests of each user, see `FairBackend`."""
     found = []
-    for backend in _all_opened():
+    for backend in _list_opened_backends():
         found += backend.load_by_reader()
     return found
 
 
-def requests_waiting() -> int | None:
+def count_waiting_requests() -> int | None:
     """Return the number of requests that wait for models, or None if none run in this process."""
-    counts = [backend.waiting() for backend in _all_opened()]
+    counts = [backend.waiting() for backend in _list_opened_backends()]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
@@ -99,11 +99,11 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
 
 def _get_server_token() -> str:
     """Return the access token of the model server."""
-    path = os.environ.get(TOKEN_FILE)
+    path = os.environ.get(TOKEN_FILE_VARIABLE)
     if not path:
         raise BackendError(
-            f"The model server needs an access token. Set {TOKEN_FILE} to the file that contains"
-            " the token."
+            f"The model server needs an access token. Set {TOKEN_FILE_VARIABLE} to the file"
+            " that contains the token."
         )
     return read_token(Path(path))
 
@@ -113,7 +113,7 @@ def _open_backend(setting: str, checkpoints: str, device: str) -> CachedBackend:
     fair = FairBackend(open_backend(setting, Path(checkpoints), device))
     backend = CachedBackend(fair, MAX_STORED_TRACES)
     backend.models()
-    _all_opened().append(fair)
+    _list_opened_backends().append(fair)
     # Streamlit collects garbage after every rerun. Freeze the objects that torch loaded. They stay
     # in memory, so later collections need not scan them.
     gc.collect()
@@ -122,6 +122,6 @@ def _open_backend(setting: str, checkpoints: str, device: str) -> CachedBackend:
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
-def _all_opened() -> list[FairBackend]:
+def _list_opened_backends() -> list[FairBackend]:
     """Return every opened backend, so that the operator's commands need not open one."""
     return []

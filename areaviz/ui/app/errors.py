@@ -15,7 +15,7 @@ from areaviz.ui.app.language import sentence
 from areaviz.ui.app.markdown import escape_markdown, shorten_line
 
 log = logging.getLogger(__name__)
-SENTENCE_LIMIT = 400
+MAX_SENTENCE_CHARACTERS = 400
 # Matches an absolute path of any system or the URL of an SQLite file, but not a part of a URL such
 # as http://host/place.
 _NAME = r"[^\s/\\\"'“”;:,()]"
@@ -61,10 +61,10 @@ def show_error(told: str) -> None:
 
     The sentence says what failed and what the user can do.
     """
-    st.error(escape_markdown(shorten_line(without_folders(told), SENTENCE_LIMIT)))
+    st.error(escape_markdown(shorten_line(remove_folders(told), MAX_SENTENCE_CHARACTERS)))
 
 
-def without_folders(told: str) -> str:
+def remove_folders(told: str) -> str:
     """Return a sentence in which every absolute path is replaced by its file name.
 
     Users need not know where the operator keeps files. The operator's log has the whole path.
@@ -76,7 +76,7 @@ def _describe_error(error: Exception, doing: str) -> str:
     """Return the sentence for the user. Log unexpected errors with their traceback."""
     if isinstance(error, (InputError, BackendError)):
         told = str(error)
-        if without_folders(told) != told:
+        if remove_folders(told) != told:
             log.warning("While %s: %s", doing, told)
         return told
     log.error("While %s", doing, exc_info=error)

@@ -17,9 +17,14 @@ from areaviz.data.paths import ROOT
 from areaviz.texts.catalogue import is_right_to_left
 from areaviz.ui.app.component import get_component
 from areaviz.ui.app.errors import show_error
-from areaviz.ui.app.language import get_language, language_params, language_switch, sentence
-from areaviz.ui.app.page import AnyPage, note_open
-from areaviz.ui.app.session_cleanup import note_presence
+from areaviz.ui.app.language import (
+    draw_language_switch,
+    get_language,
+    get_language_params,
+    sentence,
+)
+from areaviz.ui.app.page import AnyPage, set_open_page
+from areaviz.ui.app.session_cleanup import keep_session_while_open
 from areaviz.ui.app.state import TOUR
 from areaviz.ui.app.streamlit_private import leave_pages_folder
 
@@ -134,7 +139,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 """
 
 
-def page_frame(
+def draw_page_frame(
     page: AnyPage, is_brief: bool = False, beside: Callable[[], None] | None = None
 ) -> None:
     """Draw the title and purpose of a page. Draw nothing for a session that was not admitted.
@@ -153,13 +158,13 @@ def page_frame(
     if not is_admitted():
         draw_refusal()
         st.stop()
-    note_presence()
-    note_open(page)
-    note_language()
+    keep_session_while_open()
+    set_open_page(page)
+    set_browser_language()
     add_styles(_STYLE.replace("Menu", sentence("Menu")))
     with st.container(key="tour_link", horizontal=True, width="content"):
-        language_switch()
-        page_link("pages/home.py", sentence("90-second tour"), FIRST_STEP)
+        draw_language_switch()
+        draw_page_link("pages/home.py", sentence("90-second tour"), FIRST_STEP)
     purpose = sentence(page.purpose)
     with st.container(key="title", horizontal=True, vertical_alignment="center"):
         st.title(sentence(page.title), anchor=False, help=purpose if is_brief else None)
@@ -191,7 +196,7 @@ def draw_refusal() -> None:
         )
 
 
-def page_link(
+def draw_page_link(
     page: str, label: str, query_params: Mapping[str, str] | None = None, help: str | None = None
 ) -> None:
     """Draw a link to a page, given by its path from the repository's root.
@@ -203,16 +208,16 @@ def page_link(
         help: the tooltip.
     """
     # Use an absolute path: Streamlit resolves relative paths from the script that it runs.
-    params = {**(query_params or {}), **language_params()}
+    params = {**(query_params or {}), **get_language_params()}
     st.page_link(str(ROOT / page), label=label, query_params=params, help=help)
 
 
-def note_language() -> None:
+def set_browser_language() -> None:
     """Tell the browser the language of the page and its direction of reading.
 
     The menu's links have no parameters, so write the chosen language into the address again.
     """
-    for name, chosen in language_params().items():
+    for name, chosen in get_language_params().items():
         if st.query_params.get(name) != chosen:
             st.query_params[name] = chosen
     direction = "rtl" if is_right_to_left(get_language()) else "ltr"

@@ -33,7 +33,7 @@ def import_once(key: str, file: UploadedFile, read: Callable[[], str]) -> None:
     """
     done: _Result | None = st.session_state.get(key)
     if done is not None and done.file_id == file.file_id:
-        _draw(key, done)
+        _draw_result(key, done)
         return
     try:
         result = _Result(file.file_id, read(), False)
@@ -44,13 +44,13 @@ def import_once(key: str, file: UploadedFile, read: Callable[[], str]) -> None:
     st.rerun()
 
 
-def _draw(key: str, done: _Result) -> None:
+def _draw_result(key: str, done: _Result) -> None:
     if not done.is_refused:
         st.caption(done.sentence)
         return
     show_error(done.sentence)
-    st.button("Try this file again", key=f"{key}_again", on_click=_forget, args=(key,))
+    st.button("Try this file again", key=f"{key}_again", on_click=_forget_result, args=(key,))
 
 
-def _forget(key: str) -> None:
+def _forget_result(key: str) -> None:
     st.session_state.pop(key, None)

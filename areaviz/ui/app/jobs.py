@@ -12,7 +12,7 @@ from areaviz.backend.fair import find_mark
 from areaviz.shares.limits import list_limits
 from areaviz.trace.errors import InputError
 from areaviz.ui.app.budget import get_disk_budget, get_memory_budget
-from areaviz.ui.app.engine import load_by_reader, requests_waiting
+from areaviz.ui.app.engine import count_waiting_requests, list_load_by_user
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -24,14 +24,14 @@ def get_jobs() -> Jobs:
 def describe_work() -> dict[str, object]:
     """Return the amount of work in progress and its users, as JSON values.
 
-    `requests_waiting` is None if no model was opened yet or the models run elsewhere.
+    `count_waiting_requests` is None if no model was opened yet or the models run elsewhere.
     `question_load` contains the predicted seconds of computation for each user.
     """
     running = get_jobs().running()
     owners = Counter(find_mark(job.owner) for job in running)
     return {
-        "requests_waiting": requests_waiting(),
-        "question_load": load_by_reader(),
+        "requests_waiting": count_waiting_requests(),
+        "question_load": list_load_by_user(),
         "analyses_running": len(running),
         "analyses_by_reader": dict(owners.most_common()),
         "attention_megabytes": get_memory_budget().megabytes_by_reader(),

@@ -20,7 +20,7 @@ from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.ui.app.language import LANG, without_language
+from areaviz.ui.app.language import LANGUAGE_PARAM, remove_language
 from areaviz.ui.app.state import COMPARE, TOUR, VIEW, Cards, Link, State
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -57,8 +57,8 @@ _SAMPLES: Mapping[str, Mapping[str, object]] = {
     "clip": CLIPS,
 }
 """The app's own samples, which a link can name, by the field of the request."""
-_OPEN = "page"
-_FIRST = {
+_OPEN_PAGE_KEY = "page"
+_DEFAULT_ARGUMENTS = {
     "selectbox": "index",
     "multiselect": "default",
     "pills": "default",
@@ -99,13 +99,13 @@ class Page(Generic[S_co]):
 
     def set(self, **fields: Any) -> None:
         """Set fields of the state."""
-        self.hold(replace(self.state, **fields))
+        self.set_state(replace(self.state, **fields))
 
-    def unlock(self, **fields: Any) -> None:
+    def set_and_unlock(self, **fields: Any) -> None:
         """Set fields of the state and remove the locked selection, because the input is new."""
-        self.hold(replace(self.state.unlocked(), **fields))
+        self.set_state(replace(self.state.without_lock(), **fields))
 
-    def hold(self, state: State) -> None:
+    def set_state(self, state: State) -> None:
         """Replace the state."""
         st.session_state[self.name] = state
 
@@ -113,7 +113,7 @@ class Page(Generic[S_co]):
         """Return the session key of a widget: of a field of the state, or of another name."""
         return f"{self.name}_{name}"
 
-    def widget(
+    def draw_widget(
         self,
         draw: Callable[..., object],
         label: str,
@@ -140,7 +140,7 @@ class Page(Generic[S_co]):
         # Streamlit may draw a page twice in a row, and the browser may miss the first drawing,
         # which sets the value. Give the value as the initial one too, because the browser would
         # otherwise start at the first option and report that as a choice.
-        first = _FIRST.get(draw.__name__, "value")
+        first = _DEFAULT_ARGUMENTS.get(draw.__name__, "value")
         if first == "index":
             values = list(args[0])
             options.setdefault(first, values.index(value) if value in values else None)
@@ -161,26 +161,26 @@ class Page(Generic[S_co]):
         if getattr(self.state, name) not in options:
             self.set(**{name: next(iter(options))})
         values, label_of = list(options), options.__getitem__
-        chosen: T = self.widget(draw, label, name, values, format_func=label_of, **more)
+        chosen: T = self.draw_widget(draw, label, name, values, format_func=label_of, **more)
         return chosen
 
-    def optional(
+    def choose_optional(
         self, label: str, name: str, options: Mapping[str, str], **more: Any
     ) -> str | None:
         """Draw a list of `options`, of which none is chosen at first. Another value is removed."""
         if getattr(self.state, name) not in options:
             self.set(**{name: None})
         values, label_of = list(options), options.__getitem__
-        chosen: str | None = self.widget(
+        chosen: str | None = self.draw_widget(
             st.selectbox, label, name, values, index=None, format_func=label_of, **more
         )
         return chosen
 
-    def segments(self, label: str, name: str, options: Mapping[T, str], **more: Any) -> T:
+    def choose_segment(self, label: str, name: str, options: Mapping[T, str], **more: Any) -> T:
         """Draw a row of buttons for one of `options`."""
         return self.choose(st.segmented_control, label, name, options, required=True, **more)
 
-    def pills(
+    def choose_pills(
         self,
         label: str,
         name: str,
@@ -191,8 +191,10 @@ class Page(Generic[S_co]):
         chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
         self.set(**{name: chosen})
         values = list(options)
-        label_of = dict(zip(values, told_apart(list(options.values())), strict=True)).__getitem__
-        self.widget(
+        label_of = dict(
+            zip(values, make_names_unique(list(options.values())), strict=True)
+        ).__getitem__
+        self.draw_widget(
             st.pills,
             label,
             name,
@@ -208,28 +210,28 @@ class Page(Generic[S_co]):
         if then is not None:
             then()
 
-    def follow(self, cards: Cards) -> None:
+    def follow_url(self, cards: Cards) -> None:
         """Update the state from the URL, if the URL has changed.
 
         Raises:
             InputError: the link cannot be followed. The readable part of it is in the state.
         """
-        state, params = self.state, without_language(st.query_params.to_dict())
+        state, params = self.state, remove_language(st.query_params.to_dict())
         problem = state.problem if state.has_just_run else ""
         if cards and params and params != state.address:
             link = Link.of(params, cards)
             state = replace(state, problem=link.problem, replaced=link.replaced).from_link(link)
             problem = state.problem
             if problem in ("", link.problem):
-                state = state.looking_at(link.focus, params.get(VIEW, ""))
+                state = state.with_focus(link.focus, params.get(VIEW, ""))
             state = replace(state, address=params, whole_address=None)
-        self.hold(replace(state, problem=problem, has_just_run=False))
+        self.set_state(replace(state, problem=problem, has_just_run=False))
         if state.replaced:
             st.info(describe_replacement(*state.replaced))
         if problem:
             raise InputError(problem)
 
-    def keep(self, params: Mapping[str, str]) -> None:
+    def set_url_params(self, params: Mapping[str, str]) -> None:
         """Set these parameters in the browser's URL.
 
         The URL of an opened link is kept until something changes: a longer URL of the same page
@@ -237,7 +239,7 @@ class Page(Generic[S_co]):
         stay in it.
         """
         whole = st.query_params.to_dict()
-        state, there = self.state, without_language(whole)
+        state, there = self.state, remove_language(whole)
         if state.replaced and state.replaced[1] not in (params.get("model"), params.get(COMPARE)):
             self.set(replaced=())
         if TOUR in there:
@@ -246,18 +248,18 @@ class Page(Generic[S_co]):
         if is_link and state.whole_address is None and there.items() <= params.items():
             self.set(whole_address=dict(params))
         elif there != params and not (is_link and state.whole_address == params):
-            kept = {LANG: whole[LANG]} if LANG in whole else {}
+            kept = {LANGUAGE_PARAM: whole[LANGUAGE_PARAM]} if LANGUAGE_PARAM in whole else {}
             st.query_params.from_dict({**params, **kept})
             self.set(address=dict(params), whole_address=dict(params))
 
-    def offer(self, params: Mapping[str, str], request: Request | None = None) -> None:
+    def offer_link(self, params: Mapping[str, str], request: Request | None = None) -> None:
         """Set the URL parameters, and draw the button that copies the link.
 
         Args:
             params: the parameters that open the page as it is.
             request: the request that they restore, None on a page without one.
         """
-        self.keep(params)
+        self.set_url_params(params)
         with st.popover("Link", key="link", type="tertiary"):
             st.caption("Opens this page exactly as you see it now.")
             for noun, samples in _SAMPLES.items():
@@ -270,7 +272,7 @@ class Page(Generic[S_co]):
             st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def make_names_unique(names: Sequence[str]) -> list[str]:
     """Make names unique: the second "the" becomes "the (2)".
 
     Streamlit reports chosen pills by name, so with two equal names it would report the last one for
@@ -289,12 +291,12 @@ def told_apart(names: Sequence[str]) -> list[str]:
 AnyPage = Page[State]
 
 
-def open_page() -> AnyPage:
+def get_open_page() -> AnyPage:
     """Return the page that the user has open."""
-    page: AnyPage = st.session_state[_OPEN]
+    page: AnyPage = st.session_state[_OPEN_PAGE_KEY]
     return page
 
 
-def note_open(page: AnyPage) -> None:
+def set_open_page(page: AnyPage) -> None:
     """Record which page the user has open."""
-    st.session_state[_OPEN] = page
+    st.session_state[_OPEN_PAGE_KEY] = page

@@ -17,15 +17,15 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from areaviz.ui.app.component import get_component, ignore_report
 from areaviz.ui.app.streamlit_private import (
+    get_session_id,
+    get_widget_key,
     has_files,
     is_drawn,
-    key_of,
     rerun_with,
-    session_id,
     take_unread_widgets,
 )
 
-SETTABLE = (
+SETTABLE_VALUES = (
     "string_value",
     "int_value",
     "double_value",
@@ -34,8 +34,10 @@ SETTABLE = (
     "double_array_value",
 )
 """Kinds of values that a page may set. Values of buttons and files cannot be set."""
-FILES_GONE = "The app was started again and has lost the files that were here. Choose them again."
-_BROUGHT, _TAKEN, _DRAWN, _LOST = (
+FILES_LOST_TEXT = (
+    "The app was started again and has lost the files that were here. Choose them again."
+)
+_BROUGHT_KEY, _TAKEN_KEY, _DRAWN_KEY, _LOST_KEY = (
     "restart_brought",
     "restart_taken",
     "restart_drawn",
@@ -52,20 +54,20 @@ def stash_browser_values() -> None:
         key="restart_recovery", on_back_change=ignore_report
     ).back
     state = st.session_state
-    if session_id() is None:
+    if get_session_id() is None:
         return
-    if _DRAWN not in state:
+    if _DRAWN_KEY not in state:
         # Keep the values that came first. Later values may repeat those that an unfinished drawing
         # sent to the browser.
-        earlier = state.get(_BROUGHT)
+        earlier = state.get(_BROUGHT_KEY)
         unread = take_unread_widgets()
         if unread:
             unfinished = back["writing"] if back else ""
-            brought = earlier or [one for one in unread if _class_of(one) != unfinished]
-            state[_BROUGHT] = brought
-            state[_LOST] = any(map(has_files, brought))
+            brought = earlier or [one for one in unread if _get_css_class(one) != unfinished]
+            state[_BROUGHT_KEY] = brought
+            state[_LOST_KEY] = any(map(has_files, brought))
     # Send all values each time, because the browser may see only the last of two drawings in a row.
-    for one in state.get(_TAKEN, ()):
+    for one in state.get(_TAKEN_KEY, ()):
         _show_value(one)
 
 
@@ -75,28 +77,28 @@ def apply_stashed_values(is_open: bool) -> None:
     If the page is not open, but asks for the access token, the values still wait.
     """
     state = st.session_state
-    state[_DRAWN] = True
-    brought: list[WidgetState] = state.get(_BROUGHT, [])
-    if session_id() is None or not is_open:
+    state[_DRAWN_KEY] = True
+    brought: list[WidgetState] = state.get(_BROUGHT_KEY, [])
+    if get_session_id() is None or not is_open:
         return
     here = [one for one in brought if is_drawn(one)]
     if here:
-        state[_BROUGHT] = [one for one in brought if one not in here]
-        state[_TAKEN] = [*state.get(_TAKEN, ()), *here]
+        state[_BROUGHT_KEY] = [one for one in brought if one not in here]
+        state[_TAKEN_KEY] = [*state.get(_TAKEN_KEY, ()), *here]
         rerun_with(here)
-    state[_BROUGHT] = state[_TAKEN] = []
-    if state.pop(_LOST, False):
-        st.toast(FILES_GONE, icon=":material/upload_file:", duration="infinite")
+    state[_BROUGHT_KEY] = state[_TAKEN_KEY] = []
+    if state.pop(_LOST_KEY, False):
+        st.toast(FILES_LOST_TEXT, icon=":material/upload_file:", duration="infinite")
 
 
 def _show_value(widget: WidgetState) -> None:
     """Make the browser show a value, because the first drawing has sent it another one."""
-    state, key = st.session_state, key_of(widget)
-    is_settable = widget.WhichOneof("value") in SETTABLE
+    state, key = st.session_state, get_widget_key(widget)
+    is_settable = widget.WhichOneof("value") in SETTABLE_VALUES
     if is_settable and key in state and not isinstance(state[key], Mapping):
         state[key] = state[key]
 
 
-def _class_of(widget: WidgetState) -> str:
+def _get_css_class(widget: WidgetState) -> str:
     """Return the CSS class of a widget, which identifies the field in which the user types."""
-    return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", key_of(widget).strip())
+    return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", get_widget_key(widget).strip())

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit import runtime
 
-from areaviz.ui.app.streamlit_private import session_id
+from areaviz.ui.app.streamlit_private import get_session_id
 
-SHARE = 5 / 6
+CLOSING_SHARE = 5 / 6
 """Share of the time that Streamlit keeps a closed page's session: 100 of its 120 seconds."""
-TIDY_SECONDS = 2.0
+CLEANUP_INTERVAL_SECONDS = 2.0
 """Seconds between closing sessions and returning memory, once for all sessions closed by then."""
 
 
@@ -43,7 +43,7 @@ class Departures:
     def leave(self, session: str, loop: asyncio.AbstractEventLoop) -> None:
         """Close a session later, unless its page is open again by then."""
         self._times[session] = left = time.monotonic()
-        seconds = SHARE * float(st.get_option("server.disconnectedSessionTTL"))
+        seconds = CLOSING_SHARE * float(st.get_option("server.disconnectedSessionTTL"))
         loop.call_later(seconds, self._close, session, left, loop)
 
     def _close(self, session: str, left: float, loop: asyncio.AbstractEventLoop) -> None:
@@ -56,7 +56,7 @@ class Departures:
         app.close_session(session)
         if not self._tidying:  # Return memory once for all sessions that end together.
             self._tidying = True
-            loop.call_later(TIDY_SECONDS, self._tidy)
+            loop.call_later(CLEANUP_INTERVAL_SECONDS, self._tidy)
 
     def _tidy(self) -> None:
         """Return freed memory to the operating system."""
@@ -69,9 +69,9 @@ class Departures:
             ctypes.CDLL(None).malloc_trim(0)
 
 
-def note_presence() -> None:
+def keep_session_while_open() -> None:
     """Close this session some time after its page is closed. Every page calls this."""
-    session = session_id()
+    session = get_session_id()
     if session is not None:
         _get_presence(session)
 

@@ -59,8 +59,8 @@ class Link:
     @classmethod
     def of(cls, params: Mapping[str, str], cards: Cards) -> Link:
         """Read the parameters of a link to a page that offers these models."""
-        first = default_model(cards, params.get(LEVEL, ""))
-        params, replaced = _with_successors(params, cards)
+        first = choose_default_model(cards, params.get(LEVEL, ""))
+        params, replaced = _replace_removed_models(params, cards)
         try:
             request, focus = from_params({"model": first, **params})
         except InputError as error:
@@ -127,26 +127,26 @@ class State:
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
         """Return the URL parameters of a request and of the selection."""
-        params = link_params(request, focus, view)
+        params = build_link_params(request, focus, view)
         if WHY in self.tabs:
             areas = [self.why_area, self.why_beside]
             params[WHY] = ".".join(_format_area(area) for area in areas if area is not None)
         return params
 
-    def looking_at(self, focus: Focus | None, view: str = "") -> Self:
+    def with_focus(self, focus: Focus | None, view: str = "") -> Self:
         """Return this state with another selection; None gives the default selection."""
         first = replace(self, site="", layer=None, view=view, focused_model="", opened="")
         if focus is None:
             return replace(first, head=ALL_HEADS, locked=UNSELECTED)
         site, best = split_best_site(focus.site)
         layer = BEST_LAYER if best else focus.layer
-        return replace(first, site=site, layer=layer, opened=site).locking(focus)
+        return replace(first, site=site, layer=layer, opened=site).with_locked(focus)
 
-    def locking(self, focus: Focus) -> Self:
+    def with_locked(self, focus: Focus) -> Self:
         """Return this state with the items and the head of a selection. Site and layer stay."""
         return replace(self, head=ALL_HEADS if focus.head is None else focus.head, locked=focus)
 
-    def opening_at(self, site: str) -> Self:
+    def at_site(self, site: str) -> Self:
         """Return this state at a site. A new site opens as the model's card says."""
         first = self.opening.get(site)
         if first is None or self.opened == site:
@@ -158,12 +158,12 @@ class State:
         locked = replace(self.locked, reading=first.reading)
         return replace(self, layer=layer, head=head, locked=locked, opened=site)
 
-    def unlocked(self) -> Self:
+    def without_lock(self) -> Self:
         """Return this state without locked items, because the input is new."""
         return replace(self, locked=replace(self.locked, side="query", items=()))
 
 
-def _with_successors(
+def _replace_removed_models(
     params: Mapping[str, str], cards: Cards
 ) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """Return the parameters with successors of removed models, and the first replaced pair."""
@@ -190,10 +190,13 @@ def _parse_area(code: str) -> Area | None:
     return Area(top - 1, left - 1, height, width)
 
 
-def link_params(
+def build_link_params(
     request: Request, focus: Focus | None = None, view: str = "", compare: str = ""
 ) -> dict[str, str]:
-    """Return the URL parameters of a view. `compare` names a model, or is `options.COUNTERPART`."""
+    """Return the URL parameters of a view.
+
+    The value of `compare` is the name of a model, or `options.COMPARED_VALUE`.
+    """
     params = to_params(request, focus)
     if view:
         params[VIEW] = view
@@ -202,7 +205,7 @@ def link_params(
     return params
 
 
-def default_model(cards: Cards, level: str = "") -> str:
+def choose_default_model(cards: Cards, level: str = "") -> str:
     """Return the default model: the one that its task names, else the first with area attention.
 
     Args:

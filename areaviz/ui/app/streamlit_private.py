@@ -15,10 +15,10 @@ from streamlit.runtime.scriptrunner import RerunData, RerunException, get_script
 from streamlit.runtime.state.session_state import Serialized
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
-_FILES = "file_uploader_state_value"
+_FILES_FIELD = "file_uploader_state_value"
 
 
-def session_id() -> str | None:
+def get_session_id() -> str | None:
     """Return the id of the running session; None outside of a session."""
     context = get_script_run_ctx()
     return None if context is None else context.session_id
@@ -59,7 +59,9 @@ def rerun_with(widgets: Sequence[WidgetState]) -> NoReturn:
     """Rerun the page as if the user had just chosen these values. Files are not supported."""
     context = get_script_run_ctx()
     assert context is not None, "called outside of a session"
-    chosen = WidgetStates(widgets=[one for one in widgets if one.WhichOneof("value") != _FILES])
+    chosen = WidgetStates(
+        widgets=[one for one in widgets if one.WhichOneof("value") != _FILES_FIELD]
+    )
     raise RerunException(
         RerunData(
             context.query_string,
@@ -75,16 +77,16 @@ def has_files(widget: WidgetState) -> bool:
     return bool(widget.file_uploader_state_value.uploaded_file_info)
 
 
-def is_gone(file: object) -> bool:
+def is_file_gone(file: object) -> bool:
     """Return whether the browser still names this file, but the app that stored it has ended."""
     return isinstance(file, DeletedFile)
 
 
-def key_of(widget: WidgetState) -> str:
+def get_widget_key(widget: WidgetState) -> str:
     """Return the key of a widget. Its Streamlit id is "$$ID-", a digest, a hyphen and the key."""
     return widget.id.split("-", 2)[-1]
 
 
-def is_drawing() -> bool:
+def is_drawing_page() -> bool:
     """Return whether this run draws a page of the app, not a file of the static site."""
     return get_script_run_ctx(suppress_warning=True) is not None

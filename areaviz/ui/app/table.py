@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 # A number with sign, unit and marks, an interval of two numbers, or a dash for a missing value.
 _NUMBER = re.compile(r"[+−±-]?[\d,.]+ ?[%×*]?")
-_BETWEEN = re.compile(r" ?± ?| to ")
-_NONE = {"", "–"}
+_RANGE_SEPARATOR = re.compile(r" ?± ?| to ")
+_EMPTY_CELLS = {"", "–"}
 
 
-def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
+def draw_text_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
     """Draw a table without an index. Its cells are Markdown text."""
     # Import here: pandas takes half a second and 60 MB, which pages without a table save.
     import pandas as pd
@@ -31,7 +31,7 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
         return
     right = {"text-align": "right !important"}
     # A column of dashes is aligned like a column of numbers.
-    places += [place for place, name in enumerate(frame) if says_nothing(frame[name])]
+    places += [place for place, name in enumerate(frame) if are_empty(frame[name])]
     style = frame.style.set_properties(subset=frame.columns[places], **right)
     # Align the titles with the numbers.
     rules: list[CSSDict] = []
@@ -40,7 +40,7 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
     st.table(style.set_table_styles(rules), border="horizontal", hide_index=True)
 
 
-def lazy_expander(label: str, key: str) -> Any:
+def draw_lazy_expander(label: str, key: str) -> Any:
     """Return an expander. Draw its content only while it is `open`."""
     return st.expander(label, key=key, type="compact", on_change="rerun")
 
@@ -51,7 +51,7 @@ def are_numbers(cells: Iterable[object]) -> bool:
     return bool(said) and all(_is_number(cell) for cell in said)
 
 
-def says_nothing(cells: Iterable[object]) -> bool:
+def are_empty(cells: Iterable[object]) -> bool:
     """Return whether there are cells and each is empty or a dash."""
     cells = list(cells)
     return bool(cells) and not _list_cell_texts(cells)
@@ -61,8 +61,8 @@ def _list_cell_texts(cells: Iterable[object]) -> list[str]:
     """Return the texts of the cells, without empty cells and dashes."""
     # A cell may be escaped for Markdown.
     texts = [str(cell).replace("\\", "").strip() for cell in cells]
-    return [text for text in texts if text not in _NONE]
+    return [text for text in texts if text not in _EMPTY_CELLS]
 
 
 def _is_number(cell: str) -> bool:
-    return all(_NUMBER.fullmatch(part) for part in _BETWEEN.split(cell) if part)
+    return all(_NUMBER.fullmatch(part) for part in _RANGE_SEPARATOR.split(cell) if part)

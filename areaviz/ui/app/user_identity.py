@@ -13,12 +13,12 @@ import streamlit as st
 from areaviz.backend.access import is_reader, make_reader_id, name_reader_cookie
 from areaviz.shares.visitors import Visitor, find_network
 
-_KEY = "reader_id"
+_ID_KEY = "reader_id"
 
 
-def reader_id() -> str:
+def get_user_id() -> str:
     """Return the user's id, 32 hexadecimal digits: from the cookie, or else of this session."""
-    own: str = _read_cookie() or st.session_state.setdefault(_KEY, make_reader_id())
+    own: str = _read_cookie() or st.session_state.setdefault(_ID_KEY, make_reader_id())
     return own
 
 
@@ -31,9 +31,9 @@ def get_visitor() -> Visitor:
     return Visitor(_read_cookie(), find_network(st.context.ip_address or ""))
 
 
-def reader_mark() -> str:
+def get_user_digest() -> str:
     """Return the SHA-256 of the id, for use in files, so that no file contains the id itself."""
-    return hashlib.sha256(reader_id().encode("ascii")).hexdigest()
+    return hashlib.sha256(get_user_id().encode("ascii")).hexdigest()
 
 
 def _read_cookie() -> str:

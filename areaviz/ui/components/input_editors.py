@@ -15,13 +15,13 @@ from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.component import get_component, ignore_report
-from areaviz.ui.app.engine import known_card
-from areaviz.ui.app.page import open_page
+from areaviz.ui.app.engine import find_card
+from areaviz.ui.app.page import get_open_page
 from areaviz.ui.components.items import choose_items, list_queries
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.forms.options import STORED_FILE
+from areaviz.ui.forms.options import STORED_FILE_KEY
 from areaviz.ui.forms.reason_form import ReasonState
-from areaviz.ui.what_if.state import Interventions, decode
+from areaviz.ui.what_if.state import Interventions, decode_draft
 
 
 def draw_hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
@@ -29,7 +29,7 @@ def draw_hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
 
     All hops are drawn, so the selection stays.
     """
-    card = known_card(trace.request.model)
+    card = find_card(trace.request.model)
     right = card.figures.get("test", {}).get("right") if card else None
     can_ask, can_edit = _can_run_input(), _can_run_input() and not trace.request.changes
     acts = get_component("hops")(
@@ -44,8 +44,8 @@ def draw_hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
     if can_ask and acts.without is not None:
         fact = int(acts.without)
         hidden = Hide(trace.maps[focus.site].memory, (fact,))
-        page: Any = open_page()
-        decode(page, trace.request, Interventions((hidden,) if fact >= 0 else ()))
+        page: Any = get_open_page()
+        decode_draft(page, trace.request, Interventions((hidden,) if fact >= 0 else ()))
         st.rerun()
     return Selection.from_focus(focus)
 
@@ -69,13 +69,13 @@ def draw_points(trace: Trace, focus: Focus, *, key: str) -> Selection:
 
 def _can_run_input() -> bool:
     """Return whether the page runs a model on input that the user writes in a picture."""
-    is_stored = st.session_state.get(STORED_FILE) is not None
-    return isinstance(open_page().state, ReasonState) and not is_stored
+    is_stored = st.session_state.get(STORED_FILE_KEY) is not None
+    return isinstance(get_open_page().state, ReasonState) and not is_stored
 
 
 def _apply_edit(acts: Any, can_edit: bool) -> None:
     """Run the model on an input that the user edited in the picture."""
     if can_edit and acts.edited is not None:
-        page: Any = open_page()
-        page.hold(page.state.edited(str(acts.edited)))
+        page: Any = get_open_page()
+        page.set_state(page.state.with_text(str(acts.edited)))
         st.rerun()

@@ -12,13 +12,13 @@ from areaviz.cards.card import Card
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link
-from areaviz.ui.forms.input_row import input_row
-from areaviz.ui.forms.model_choice import PictureModelState, fitting_picture
-from areaviz.ui.forms.options import compared_model, model_and_options, with_options
+from areaviz.ui.forms.input_row import draw_input_row
+from areaviz.ui.forms.model_choice import PictureModelState, choose_fitting_picture
+from areaviz.ui.forms.options import add_options, choose_model_and_options, get_compared_model
 from areaviz.ui.what_if.state import WhatIfState
 
-CELLS = "{size} rows and {size} columns of cells"
-LARGEST_AREA = 4
+CELLS_LABEL = "{size} rows and {size} columns of cells"
+MAX_AREA_SIDE = 4
 
 
 @dataclass(frozen=True)
@@ -34,20 +34,20 @@ class CaptionState(PictureModelState, WhatIfState):
         return replace(super().from_link(link), question=question)
 
 
-def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
+def draw_caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return the requests, () while there is no picture."""
-    row = input_row(page)
+    row = draw_input_row(page)
     with row:
         source = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    picture = fitting_picture(page, cards, source, source)
+    picture = choose_fitting_picture(page, cards, source, source)
     with row:
-        card = model_and_options(page, cards, largest=LARGEST_AREA, extent=CELLS)
-    other = compared_model(page, card, cards)
+        card = choose_model_and_options(page, cards, largest=MAX_AREA_SIDE, extent=CELLS_LABEL)
+    other = get_compared_model(page, card, cards)
     models = [one for one in (card, other) if one is not None]
     _draw_question_field(page, models)
     if picture is None:
         return ()
-    asked = with_options(page, Request(card.name, "", picture=picture), other)
+    asked = add_options(page, Request(card.name, "", picture=picture), other)
     # A model that takes no question gets none, so that equal requests stay equal.
     texts = [page.state.question.strip() if one.question else "" for one in models]
     return tuple(replace(one, text=text) for one, text in zip(asked, texts, strict=True))
@@ -57,13 +57,13 @@ def _draw_question_field(page: Page[CaptionState], models: Sequence[Card]) -> No
     """Draw the field for a question if one of the models takes a question."""
     usual = next((one.question for one in models if one.question), "")
     if usual:
-        page.widget(
+        page.draw_widget(
             st.text_input,
             "Question",
             "question",
             placeholder=usual,
             max_chars=300,
-            then=page.unlock,
+            then=page.set_and_unlock,
             help="Ask a question about the picture. If the model does not answer questions, this is"
             " how its text begins. Leave it empty for a description of the picture.",
         )

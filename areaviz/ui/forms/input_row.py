@@ -16,14 +16,14 @@ MAX_LABEL_CHARACTERS = 32
 """Largest number of characters of a sample's button."""
 
 
-def input_row(page: AnyPage) -> DeltaGenerator:
+def draw_input_row(page: AnyPage) -> DeltaGenerator:
     """Return a row for the input, the model, the options and the button that runs the model."""
     return st.container(
         key=page.key("input"), horizontal=True, vertical_alignment="bottom", gap="small"
     )
 
 
-def sample_row(
+def draw_sample_row(
     page: AnyPage, samples: Sequence[str], present: str, take: Callable[[str], None]
 ) -> None:
     """Draw buttons for the first samples and a list of the rest, without the present input."""
@@ -35,7 +35,7 @@ def sample_row(
         for sample in offered[:MAX_VISIBLE_SAMPLES]:
             _draw_button(page, shorten_line(sample, MAX_LABEL_CHARACTERS), sample, take)
         if len(offered) > MAX_VISIBLE_SAMPLES:
-            sample_menu(
+            draw_sample_menu(
                 page,
                 f"{len(offered) - MAX_VISIBLE_SAMPLES} more",
                 offered[MAX_VISIBLE_SAMPLES:],
@@ -43,7 +43,7 @@ def sample_row(
             )
 
 
-def sample_menu(
+def draw_sample_menu(
     page: AnyPage, label: str, samples: Sequence[str], take: Callable[[str], None]
 ) -> None:
     """Draw a menu of samples. `take` is called with the chosen one, before the page is drawn."""

@@ -14,22 +14,22 @@ from areaviz.trace.request import Request
 from areaviz.trace.sound import SECONDS
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link
-from areaviz.ui.forms.input_row import input_row
-from areaviz.ui.forms.medium_input import MediumState, Offer, medium_input
+from areaviz.ui.forms.input_row import draw_input_row
+from areaviz.ui.forms.medium_input import InputOffer, MediumState, draw_medium_input
 from areaviz.ui.forms.options import (
     ModelState,
-    compared_model,
-    model_picker,
-    options_popover,
-    run_options,
-    with_options,
+    add_options,
+    choose_model,
+    draw_options_popover,
+    draw_run_options,
+    get_compared_model,
 )
 from areaviz.ui.what_if.state import WhatIfState
 
 SITE = "encoder-decoder"
 """The attention type from the transcript to the sound."""
-FACTORS = {0.5: "× 0.5", 1.0: "As trained", 2.0: "× 2", 4.0: "× 4"}
-WINDOWS = {0: "None", 10: "0.4 s", 20: "0.8 s", 40: "1.6 s"}
+SHARPNESS_LABELS = {0.5: "× 0.5", 1.0: "As trained", 2.0: "× 2", 4.0: "× 4"}
+WINDOW_LABELS = {0: "None", 10: "0.4 s", 20: "0.8 s", 40: "1.6 s"}
 """Window sizes, in encoder items before and after. A second has 25 items."""
 
 
@@ -37,7 +37,7 @@ WINDOWS = {0: "None", 10: "0.4 s", 20: "0.8 s", 40: "1.6 s"}
 class ListenState(MediumState, ModelState, WhatIfState):
     """The state of the page Listen."""
 
-    OFFER = Offer(
+    OFFER = InputOffer(
         noun="sound",
         samples=SAMPLES,
         sample=get_sound_sample,
@@ -69,22 +69,22 @@ class ListenState(MediumState, ModelState, WhatIfState):
 
 def _is_switched(share: Share) -> bool:
     """Return whether the page's switches can express this normalisation of scores."""
-    return share.site == SITE and share.factor in FACTORS and share.window in WINDOWS
+    return share.site == SITE and share.factor in SHARPNESS_LABELS and share.window in WINDOW_LABELS
 
 
-def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
+def draw_listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return the requests, two when comparing.
 
     If a switch is set and no other model was chosen, the second request has no switches set.
     """
-    with input_row(page):
-        sound = medium_input(page)
-        card = model_picker(page, cards)
-        with options_popover(page):
-            run_options(page, card)
+    with draw_input_row(page):
+        sound = draw_medium_input(page)
+        card = choose_model(page, cards)
+        with draw_options_popover(page):
+            draw_run_options(page, card)
             share = _draw_switches(page)
-    other = compared_model(page, card, cards)
-    trained = with_options(page, Request(card.name, "", sound=sound), other)
+    other = get_compared_model(page, card, cards)
+    trained = add_options(page, Request(card.name, "", sound=sound), other)
     if share == Share(SITE):
         return trained
     switched = tuple(replace(request, changes=(share,)) for request in trained)
@@ -94,11 +94,11 @@ def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
 def _draw_switches(page: Page[ListenState]) -> Share:
     """Draw the switches for the normalisation of scores. The learned weights stay unchanged."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        factor = page.segments("Sharpen", "sharpness", FACTORS)
-        window = page.segments("Window each way", "window", WINDOWS)
+        factor = page.choose_segment("Sharpen", "sharpness", SHARPNESS_LABELS)
+        window = page.choose_segment("Window each way", "window", WINDOW_LABELS)
         help = (
             "Each score goes through a sigmoid instead of the softmax, so that one item is not read"
             " at the cost of all others."
         )
-        smooth = page.widget(st.toggle, "Smooth", "is_smooth", help=help)
+        smooth = page.draw_widget(st.toggle, "Smooth", "is_smooth", help=help)
     return Share(SITE, factor, bool(smooth), window)

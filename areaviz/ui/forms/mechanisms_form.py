@@ -12,11 +12,11 @@ from areaviz.cards.card import Card
 from areaviz.data.picture_samples import list_sample_names
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.page import Page, told_apart
+from areaviz.ui.app.page import Page, make_names_unique
 from areaviz.ui.app.state import VIEW, Cards, Link
-from areaviz.ui.forms.input_row import input_row
-from areaviz.ui.forms.options import options_popover
-from areaviz.ui.forms.picture_input import PictureState, picture_input
+from areaviz.ui.forms.input_row import draw_input_row
+from areaviz.ui.forms.options import draw_options_popover
+from areaviz.ui.forms.picture_input import PictureState, draw_picture_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ SELECTION_PARAMS = ("reading", "row", "column")
 
 
 @dataclass(frozen=True)
-class WaysState(PictureState):
+class MechanismsState(PictureState):
     """The state of the page Four ways to look. It opens at the first look."""
 
     # The kind of pictures, a key of `PICTURE_KINDS`.
@@ -185,34 +185,34 @@ class WaysState(PictureState):
         return params
 
 
-WaysPage = Page[WaysState]
+MechanismsPage = Page[MechanismsState]
 
 
-def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
+def draw_mechanisms_form(page: MechanismsPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return one request per model, () while there is no picture."""
-    with input_row(page):
+    with draw_input_row(page):
         pictures = _choose_pictures(page, cards)
         source = st.container()
-        with options_popover(page):
-            chance_picker(page)
-    picture = picture_input(page, (pictures.samples,), pictures.first, source)
+        with draw_options_popover(page):
+            draw_chance_switch(page)
+    picture = draw_picture_input(page, (pictures.samples,), pictures.first, source)
     if picture is None:
         return ()
-    readers = readers_of(cards, pictures.kind)
+    readers = list_digit_models(cards, pictures.kind)
     return tuple(_make_request(page.state, reader, picture) for reader in readers)
 
 
-def _make_request(state: WaysState, reader: DigitModel, picture: Picture) -> Request:
+def _make_request(state: MechanismsState, reader: DigitModel, picture: Picture) -> Request:
     """Return the request of a reader. Only hard models can choose at random."""
     is_random = state.sample and reader.way.is_hard
     seed = state.seed if is_random else 0
     return Request(reader.card.name, "", picture=picture, sample=is_random, seed=seed)
 
 
-def chance_picker(page: WaysPage) -> None:
+def draw_chance_switch(page: MechanismsPage) -> None:
     """Draw the switch between most probable and sampled choices, and the button to resample."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        page.widget(
+        page.draw_widget(
             st.toggle,
             "Let the hard models choose at random",
             "sample",
@@ -226,7 +226,7 @@ def chance_picker(page: WaysPage) -> None:
         st.button("Try another random run", on_click=page.set, kwargs=another, disabled=disabled)
 
 
-def readers_of(cards: Cards, kind: str) -> Sequence[DigitModel]:
+def list_digit_models(cards: Cards, kind: str) -> Sequence[DigitModel]:
     """Return the models that read pictures of this kind, sorted by mechanism."""
     readers: list[DigitModel] = []
     for way in MECHANISMS:
@@ -237,13 +237,13 @@ def readers_of(cards: Cards, kind: str) -> Sequence[DigitModel]:
                 fitting.append(card)
         titles = [way.title]
         if len(fitting) > 1:
-            titles = told_apart([card.title for card in fitting])
+            titles = make_names_unique([card.title for card in fitting])
         for card, title in zip(fitting, titles, strict=False):
             readers.append(DigitModel(way, card, title))
     return readers
 
 
-def _choose_pictures(page: WaysPage, cards: Cards) -> PictureKind:
+def _choose_pictures(page: MechanismsPage, cards: Cards) -> PictureKind:
     """Let the user choose the kind of pictures, among those with models."""
     known = {card.config.get("kind") for card in cards.values()}
     offered = [kind for kind in PICTURE_KINDS if kind in known] or list(PICTURE_KINDS)[:1]

@@ -18,15 +18,15 @@ from areaviz.ui.app.errors import show_error
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage, Page
 from areaviz.ui.app.state import Link, State
-from areaviz.ui.app.streamlit_private import is_gone
+from areaviz.ui.app.streamlit_private import is_file_gone
 
-SAMPLE, UPLOAD = "Samples", "Upload"
-OWN = "yours"
+SAMPLE_SOURCE, UPLOAD_SOURCE = "Samples", "Upload"
+OWN_PARAM = "yours"
 """The prefix of the names of uploaded files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class InputOffer:
     """What a page offers for one kind of input.
 
     Args:
@@ -60,11 +60,11 @@ class Offer:
 class MediumState(State):
     """The state of a page with a sound or a clip. Each page says in `OFFER` with which."""
 
-    OFFER: ClassVar[Offer]
+    OFFER: ClassVar[InputOffer]
     # The chosen sample, "" for the first one, and the user's own decoded file if there is one.
     sample: str = ""
     own: Any = None
-    source: str = SAMPLE
+    source: str = SAMPLE_SOURCE
     # Why the present file cannot be used, in one sentence.
     refusal: str = ""
 
@@ -80,8 +80,8 @@ class MediumState(State):
         if name is None or link.problem or (self.own and self.medium.name == name):
             return state
         if name in self.OFFER.samples:
-            return replace(state, sample=name, source=SAMPLE)
-        if name.startswith(f"{OWN}-"):
+            return replace(state, sample=name, source=SAMPLE_SOURCE)
+        if name.startswith(f"{OWN_PARAM}-"):
             sentence = (
                 f"The {noun} of the link was uploaded by its author and is not stored. Upload it"
                 " again or choose another one."
@@ -93,14 +93,16 @@ class MediumState(State):
         return replace(state, problem=sentence)
 
 
-def medium_input(page: Page[MediumState]) -> Any:
+def draw_medium_input(page: Page[MediumState]) -> Any:
     """Draw the widget. Return the chosen input: the user's last one, or a sample."""
     offer = page.state.OFFER
-    sources = {SAMPLE: SAMPLE, UPLOAD: UPLOAD}
+    sources = {SAMPLE_SOURCE: SAMPLE_SOURCE, UPLOAD_SOURCE: UPLOAD_SOURCE}
     if offer.recorder:
         sources["Record"] = "Record"
-    source = page.segments(offer.noun.capitalize(), "source", sources, label_visibility="collapsed")
-    if source == SAMPLE:
+    source = page.choose_segment(
+        offer.noun.capitalize(), "source", sources, label_visibility="collapsed"
+    )
+    if source == SAMPLE_SOURCE:
         titles = {name: one.title for name, one in offer.samples.items()}
         name = page.choose(
             st.selectbox,
@@ -108,14 +110,14 @@ def medium_input(page: Page[MediumState]) -> Any:
             "sample",
             titles,
             label_visibility="collapsed",
-            then=page.unlock,
+            then=page.set_and_unlock,
         )
         return offer.sample(name)
     with st.container():
-        return _own_file(page, offer, source == UPLOAD)
+        return _draw_file_input(page, offer, source == UPLOAD_SOURCE)
 
 
-def _own_file(page: Page[MediumState], offer: Offer, is_upload: bool) -> Any:
+def _draw_file_input(page: Page[MediumState], offer: InputOffer, is_upload: bool) -> Any:
     """Draw the widget for a file or a recording. Return the user's own, or else the sample."""
     own, before = page.state.own, page.state.medium
     key = page.key(f"{offer.noun}_{'file' if is_upload else 'recorded'}")
@@ -142,7 +144,11 @@ def _own_file(page: Page[MediumState], offer: Offer, is_upload: bool) -> Any:
 
 
 def take_file(
-    page: AnyPage, key: str, field: str, decode: Callable[[bytes, str], Any], prefix: str = OWN
+    page: AnyPage,
+    key: str,
+    field: str,
+    decode: Callable[[bytes, str], Any],
+    prefix: str = OWN_PARAM,
 ) -> None:
     """Select the uploaded file, or keep the sentence that says why it cannot be used.
 
@@ -150,14 +156,14 @@ def take_file(
         page: its state has the fields `field` and `refusal`.
         key: the key of the upload widget.
         field: the field that receives the decoded file.
-        decode: as in `Offer`.
+        decode: as in `InputOffer`.
         prefix: the prefix for the name of the file.
     """
     page.set(refusal="")
     file = st.session_state[key]
-    if file is None or is_gone(file):
+    if file is None or is_file_gone(file):
         return
     try:
-        page.unlock(**{field: decode(file.getvalue(), prefix)})
+        page.set_and_unlock(**{field: decode(file.getvalue(), prefix)})
     except InputError as error:
         page.set(refusal=str(error))

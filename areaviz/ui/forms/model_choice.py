@@ -12,17 +12,17 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.picture import Picture
 from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import Cards, Link, default_model
+from areaviz.ui.app.state import Cards, Link, choose_default_model
 from areaviz.ui.forms.options import ModelPage, ModelState
-from areaviz.ui.forms.picture_input import PictureState, picture_input
+from areaviz.ui.forms.picture_input import PictureState, draw_picture_input
 
-VALIDATION = "encoder-decoder, val"
+VALIDATION_SITE = "encoder-decoder, val"
 """The figures of a card that say how often words point at what they name."""
-KINDS = ("scene", "photo")
+PICTURE_TYPES = ("scene", "photo")
 """The kinds of samples that are offered."""
-FIRST = {"scenes": "scene-34", "photos": "photographer"}
+FIRST_SAMPLES = {"scenes": "scene-34", "photos": "photographer"}
 """The first sample for a model of each kind."""
-FIRST_OF_TASK = {"picture translation": {"scenes": "scene-10"}}
+FIRST_SAMPLES_OF_TASK = {"picture translation": {"scenes": "scene-10"}}
 """The first samples of tasks whose models look at the right things in other samples."""
 
 
@@ -35,16 +35,16 @@ class PictureModelState(ModelState, PictureState):
         state, name = super().from_link(link), link.params.get("picture")
         if name is None or link.problem:
             return state
-        return replace(state, model_kind=kind_of(name) if "model" in link.params else "")
+        return replace(state, model_kind=get_picture_type(name) if "model" in link.params else "")
 
 
-def kind_of(name: str) -> str:
+def get_picture_type(name: str) -> str:
     """Return the kind of picture, as in `Card.pictures`. An upload counts as a photograph."""
     entry = SAMPLES.get(name)
     return "scenes" if entry and entry.kind == "scene" else "photos"
 
 
-def fitting_picture(
+def choose_fitting_picture(
     page: Page[PictureModelState],
     cards: Cards,
     place: DeltaGenerator,
@@ -58,26 +58,28 @@ def fitting_picture(
         place: where to draw the choice of the source of pictures.
         samples: where to draw the samples; None draws them below.
     """
-    picture = picture_input(page, KINDS, first_sample(page, cards), place, samples)
-    fit_model(page, cards, picture)
+    picture = draw_picture_input(
+        page, PICTURE_TYPES, choose_first_sample(page, cards), place, samples
+    )
+    select_model_for_picture(page, cards, picture)
     return picture
 
 
-def first_sample(page: ModelPage, cards: Cards) -> str:
+def choose_first_sample(page: ModelPage, cards: Cards) -> str:
     """Return the first sample of the page's task, of the kind that the model was trained on."""
     card = cards.get(page.state.model)
     # The page has no model before its first picture is chosen.
     task = next((one.task for one in cards.values()), "")
-    first = FIRST | FIRST_OF_TASK.get(task, {})
+    first = FIRST_SAMPLES | FIRST_SAMPLES_OF_TASK.get(task, {})
     return first.get(card.pictures if card else "", first["scenes"])
 
 
-def fit_model(page: ModelPage, cards: Cards, picture: Picture | None) -> None:
+def select_model_for_picture(page: ModelPage, cards: Cards, picture: Picture | None) -> None:
     """Select a model of a new picture's kind. The user's later choice is kept."""
-    fit_kind(page, cards, kind_of(picture.name) if picture else "")
+    select_model_for_type(page, cards, get_picture_type(picture.name) if picture else "")
 
 
-def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
+def select_model_for_type(page: ModelPage, cards: Cards, kind: str) -> None:
     """Select a model trained on this kind of pictures, as in `Card.pictures`; "" selects none."""
     is_fitted = page.state.model_kind == kind and page.state.model in cards
     if not kind or is_fitted:
@@ -89,21 +91,21 @@ def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
         return
     fitting = {name: one for name, one in cards.items() if one.pictures == kind}
     if fitting:
-        page.set(model=_first_model(fitting))
+        page.set(model=_choose_first_model(fitting))
 
 
-def _first_model(cards: Cards) -> str:
+def _choose_first_model(cards: Cards) -> str:
     """Return the model that its task opens with, else the one that points best on validation."""
-    first = default_model(cards)
+    first = choose_default_model(cards)
     if TASKS[cards[first].task].opens == first:
         return first
 
     def rank(name: str) -> tuple[float, bool]:
-        return cards[name].attention.get(VALIDATION, {}).get("pointing", 0.0), name == first
+        return cards[name].attention.get(VALIDATION_SITE, {}).get("pointing", 0.0), name == first
 
     return max(cards, key=rank)
 
 
 def warn_of_picture_type(card: Card, picture: Picture | None) -> str:
     """Return a sentence if the model was not trained on this kind of picture, or ""."""
-    return card.unfamiliar(kind_of(picture.name)) if picture else ""
+    return card.unfamiliar(get_picture_type(picture.name)) if picture else ""

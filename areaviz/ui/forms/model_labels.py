@@ -8,7 +8,7 @@ from areaviz.cards.card import Card
 
 MAX_LABEL_CHARACTERS = 45
 """Number of characters that a select box of a page shows."""
-_SHORTER = (
+_ABBREVIATIONS = (
     (" (Tiny)", ""),
     (" (256 cells, 4 heads)", ""),
     ("Captions of shape scenes", "Scenes"),
@@ -20,13 +20,13 @@ _SHORTER = (
 """Parts of titles, and their replacements in a short name."""
 
 
-def short_titles(cards: Mapping[str, Card]) -> dict[str, str]:
+def shorten_titles(cards: Mapping[str, Card]) -> dict[str, str]:
     """Return short names of models, by the names of their checkpoints.
 
     A part of a title stays if two models would have equal names without it.
     """
     titles = {name: card.title for name, card in cards.items()}
-    for part, shorter in _SHORTER:
+    for part, shorter in _ABBREVIATIONS:
         for name, title in list(titles.items()):
             short = title.replace(part, shorter)
             others = {other for one, other in titles.items() if one != name}

@@ -13,17 +13,17 @@ from areaviz.cards.card import Card
 from areaviz.trace.limits import METHODS
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import COMPARE, Cards, Link, State, default_model
-from areaviz.ui.forms.model_labels import short_titles
+from areaviz.ui.app.state import COMPARE, Cards, Link, State, choose_default_model
+from areaviz.ui.forms.model_labels import shorten_titles
 
 AS_TRAINED = 0
 COMPARED_VALUE = "1"
 """The value in a link for comparing with the model that `find_counterpart` finds."""
-ITEMS = "{size} neighbouring items"
-LARGEST_AREA, WIDEST_BEAM = 5, 16
-WIDTH = 310
-"""Width of the choice of a model in px, for the longest name of `short_titles`."""
-STORED_FILE = "stored_file"
+ITEMS_LABEL = "{size} neighbouring items"
+MAX_AREA_SIZE, MAX_BEAM_WIDTH = 5, 16
+MENU_WIDTH_PX = 310
+"""Width of the choice of a model in px, for the longest name of `shorten_titles`."""
+STORED_FILE_KEY = "stored_file"
 """The session key of an uploaded trace, which a page shows instead of running a model."""
 MAX_MEGABYTES = 20
 """Limit on an uploaded trace in MB. Streamlit keeps it in memory for the whole session."""
@@ -34,7 +34,8 @@ class ModelState(State):
     """The state of a page that runs a model: the model and its options."""
 
     model: str = ""
-    # The kind of pictures for which the model was selected, see `model_choice.fit_model`.
+    # The kind of pictures for which the model was selected, see
+    # `model_choice.select_model_for_picture`.
     model_kind: str = ""
     method: str = METHODS[0]
     beam: int = 4
@@ -58,44 +59,52 @@ class ModelState(State):
 ModelPage = Page[ModelState]
 
 
-def model_picker(page: ModelPage, cards: Cards, label_visibility: str = "collapsed") -> Card:
+def choose_model(page: ModelPage, cards: Cards, label_visibility: str = "collapsed") -> Card:
     """Let the user choose the model. A new one opens at the default view of its card."""
     if page.state.model not in cards:
-        page.set(model=default_model(cards))
-    titles = short_titles(cards)
+        page.set(model=choose_default_model(cards))
+    titles = shorten_titles(cards)
     name = page.choose(
-        st.selectbox, "Model", "model", titles, width=WIDTH, label_visibility=label_visibility
+        st.selectbox,
+        "Model",
+        "model",
+        titles,
+        width=MENU_WIDTH_PX,
+        label_visibility=label_visibility,
     )
-    _begin_with(page, cards[name])
+    _apply_default_view(page, cards[name])
     return cards[name]
 
 
 @contextmanager
-def options_popover(page: Page[State]) -> Iterator[None]:
+def draw_options_popover(page: Page[State]) -> Iterator[None]:
     """Draw the menu of rarely used options: the block's widgets, and a stored trace."""
     with st.popover("Options", key=page.key("options")):
         yield
         st.file_uploader(
             "Open a trace downloaded from this page (.npz)",
-            key=STORED_FILE,
+            key=STORED_FILE_KEY,
             max_upload_size=MAX_MEGABYTES,
             help="The file must have the trace format. No code in it is run.",
         )
 
 
-def model_and_options(page: ModelPage, cards: Cards, **options: Any) -> Card:
-    """Draw the choice of the model and the menu of its options, see `run_options`. Return it."""
-    card = model_picker(page, cards)
-    with options_popover(page):
-        run_options(page, card, **options)
+def choose_model_and_options(page: ModelPage, cards: Cards, **options: Any) -> Card:
+    """Draw the choice of the model and the menu of its options. Return the model.
+
+    The options are those of `draw_run_options`.
+    """
+    card = choose_model(page, cards)
+    with draw_options_popover(page):
+        draw_run_options(page, card, **options)
     return card
 
 
-def run_options(
+def draw_run_options(
     page: ModelPage,
     card: Card,
-    largest: int = LARGEST_AREA,
-    extent: str = ITEMS,
+    largest: int = MAX_AREA_SIZE,
+    extent: str = ITEMS_LABEL,
     decodes: bool = True,
 ) -> None:
     """Draw the options of a run: decoding and the largest area.
@@ -114,17 +123,17 @@ def run_options(
             _draw_area_size(page, card, largest)
             st.caption(
                 describe_area_size(
-                    page.state.area_size, extent, card.largest_learned, trained_size(card)
+                    page.state.area_size, extent, card.largest_learned, get_trained_size(card)
                 )
             )
         else:
             page.set(area_size=AS_TRAINED)
 
 
-def compared_model(page: ModelPage, card: Card, cards: Cards) -> Card | None:
+def get_compared_model(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     """Return the model to compare with, None if there is none. A link may ask for the counterpart.
 
-    The choice itself is drawn by `other_picker`.
+    The choice itself is drawn by `choose_other_model`.
     """
     first, wanted = find_counterpart(card, cards), page.state.compare
     if wanted == COMPARED_VALUE and first:
@@ -133,7 +142,7 @@ def compared_model(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     return cards.get(page.state.compare or "")
 
 
-def with_options(
+def add_options(
     page: ModelPage, request: Request, other: Card | None = None
 ) -> tuple[Request, ...]:
     """Return a request with the chosen options, and an equal one for the compared model."""
@@ -146,14 +155,14 @@ def with_options(
     return request, replace(request, model=other.name, area_size=None)
 
 
-def compared_requests(
+def build_compared_requests(
     page: ModelPage, card: Card, cards: Cards, request: Request
 ) -> tuple[Request, ...]:
     """Return a request with the chosen options, and one for the model to compare with, if any."""
-    return with_options(page, request, compared_model(page, card, cards))
+    return add_options(page, request, get_compared_model(page, card, cards))
 
 
-def _begin_with(page: ModelPage, card: Card) -> None:
+def _apply_default_view(page: ModelPage, card: Card) -> None:
     """Select for a new model the default view of its card."""
     state = page.state
     is_linked = not state.focused_model and state.layer is not None
@@ -164,21 +173,23 @@ def _begin_with(page: ModelPage, card: Card) -> None:
         page.set(opened="")
 
 
-def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:
+def choose_other_model(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     """Let the user choose a model to compare with. The counterpart is offered first."""
     first = find_counterpart(card, cards)
     others = {first.name: first} if first else {}
     others |= {one.name: one for one in cards.values() if one.name != card.name}
     if not others:
         return None
-    compared_model(page, card, cards)
-    titles = short_titles(others)
-    page.optional("Compare with", "compare", titles, placeholder="No other model", width=WIDTH)
+    get_compared_model(page, card, cards)
+    titles = shorten_titles(others)
+    page.choose_optional(
+        "Compare with", "compare", titles, placeholder="No other model", width=MENU_WIDTH_PX
+    )
     return others.get(page.state.compare or "")
 
 
 def _draw_decoding(page: ModelPage) -> None:
-    page.widget(
+    page.draw_widget(
         st.segmented_control,
         "Decoding",
         "method",
@@ -191,7 +202,7 @@ def _draw_decoding(page: ModelPage) -> None:
         ),
     )
     if page.state.method != "greedy":
-        page.widget(st.number_input, "Beam width", "beam", 1, WIDEST_BEAM, width=120)
+        page.draw_widget(st.number_input, "Beam width", "beam", 1, MAX_BEAM_WIDTH, width=120)
 
 
 def _draw_area_size(page: ModelPage, card: Card, largest: int) -> None:
@@ -202,9 +213,9 @@ def _draw_area_size(page: ModelPage, card: Card, largest: int) -> None:
         largest = min(largest, card.largest_learned)
         chosen = chosen if chosen <= largest else AS_TRAINED
         page.set(area_size=chosen)
-    trained = trained_size(card)
+    trained = get_trained_size(card)
     as_trained = f"As trained ({trained})" if trained else "As trained"
-    page.widget(
+    page.draw_widget(
         st.select_slider,
         "Largest area",
         "area_size",
@@ -214,7 +225,7 @@ def _draw_area_size(page: ModelPage, card: Card, largest: int) -> None:
     )
 
 
-def trained_size(card: Card) -> int:
+def get_trained_size(card: Card) -> int:
     """Return the largest area size in training, in items or rows; 0 if it is unknown."""
     return int(card.config.get("text", card.config).get("area_size", 0))
 
@@ -250,7 +261,7 @@ def describe_area_size(size: int, extent: str, largest_learned: int = 0, trained
     """
     reach = f"Areas hold up to {extent.format(size=size)}"
     if size in (AS_TRAINED, trained):
-        return _as_trained(trained)
+        return _format_as_trained(trained)
     if size == 1:
         kept = (
             ": it keeps what it learned about items that begin and end an area, and leaves out what"
@@ -258,16 +269,19 @@ def describe_area_size(size: int, extent: str, largest_learned: int = 0, trained
             if largest_learned
             else ""
         )
-        return f"Single items only, by the same weights{kept}. {_NOT_TRAINED_SO}"
+        return f"Single items only, by the same weights{kept}. {_NOT_TRAINED_WARNING}"
     if largest_learned:
-        return f"{reach}. What the model learned about larger areas is left out. {_NOT_TRAINED_SO}"
-    return f"{reach}. {_NOT_TRAINED_SO}"
+        return (
+            f"{reach}. What the model learned about larger areas is left out."
+            f" {_NOT_TRAINED_WARNING}"
+        )
+    return f"{reach}. {_NOT_TRAINED_WARNING}"
 
 
-_NOT_TRAINED_SO = "The model was not trained this way, so it may write worse."
+_NOT_TRAINED_WARNING = "The model was not trained this way, so it may write worse."
 
 
-def _as_trained(trained: int) -> str:
+def _format_as_trained(trained: int) -> str:
     if trained == 1:
         return "Try larger areas: this model was trained with single items."
     if trained:

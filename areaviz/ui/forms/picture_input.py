@@ -37,9 +37,9 @@ from areaviz.ui.components.thumbnails import (
     draw_thumbnails,
     get_picked_name,
 )
-from areaviz.ui.forms.medium_input import SAMPLE, UPLOAD, take_file
+from areaviz.ui.forms.medium_input import SAMPLE_SOURCE, UPLOAD_SOURCE, take_file
 
-CAMERA = "Camera"
+CAMERA_SOURCE = "Camera"
 PREVIEW_PX = 150
 """Longest side in pixels of the preview, which is next to notes on how the picture was changed."""
 
@@ -72,24 +72,24 @@ class PictureState(State):
                 "The picture of the link was uploaded by its author and is not stored. Upload it"
                 " again or choose another one."
             )
-            return replace(state, source=UPLOAD, problem=sentence)
+            return replace(state, source=UPLOAD_SOURCE, problem=sentence)
         if name not in SAMPLES:
             sentence = (
                 f'The link names a picture "{shorten(name)}", which does not exist. Choose another'
                 " one."
             )
             return replace(state, problem=sentence)
-        return replace(state.showing(Decoded(get_sample(name), ())), source=SAMPLE)
+        return replace(state.with_picture(Decoded(get_sample(name), ())), source=SAMPLE_SOURCE)
 
-    def showing(self, chosen: Decoded) -> Self:
+    def with_picture(self, chosen: Decoded) -> Self:
         """Return this state with another picture, without a locked selection."""
-        return replace(self.unlocked(), chosen=chosen, refusal="")
+        return replace(self.without_lock(), chosen=chosen, refusal="")
 
 
 PicturePage = Page[PictureState]
 
 
-def picture_input(
+def draw_picture_input(
     page: PicturePage,
     kinds: Sequence[str],
     first: str,
@@ -111,10 +111,10 @@ def picture_input(
     chosen = _get_chosen_picture(page, list_sample_names(*kinds), first)
     with place or st.container():
         source = _choose_source(page, chosen)
-    if source == SAMPLE:
+    if source == SAMPLE_SOURCE:
         with samples or st.container():
-            _sample_row(page, kinds, chosen.picture.name if chosen else "")
-    elif source == UPLOAD:
+            _draw_sample_row(page, kinds, chosen.picture.name if chosen else "")
+    elif source == UPLOAD_SOURCE:
         _draw_uploader(page)
     else:
         key = page.key("camera")
@@ -127,7 +127,7 @@ def picture_input(
         )
     if page.state.refusal:
         show_error(page.state.refusal)
-    if chosen and not (source == SAMPLE and chosen.picture.name in SAMPLES):
+    if chosen and not (source == SAMPLE_SOURCE and chosen.picture.name in SAMPLES):
         _draw_preview(chosen, bool(page.state.refusal))
     return chosen.picture if chosen else None
 
@@ -148,23 +148,23 @@ def _choose_source(page: PicturePage, chosen: Decoded | None) -> str:
     # Do not keep this across pages, so that no camera is switched on unexpectedly.
     if not wanted and key not in st.session_state:
         is_own = chosen is not None and chosen.picture.name not in SAMPLES
-        wanted = UPLOAD if is_own else SAMPLE
+        wanted = UPLOAD_SOURCE if is_own else SAMPLE_SOURCE
     if wanted:
         st.session_state[key] = wanted
         page.set(source="")
     source = st.segmented_control(
         "Picture",
-        (SAMPLE, UPLOAD, CAMERA),
+        (SAMPLE_SOURCE, UPLOAD_SOURCE, CAMERA_SOURCE),
         key=key,
         required=True,
         label_visibility="collapsed",
         on_change=page.set,
         kwargs={"refusal": ""},
     )
-    return source or SAMPLE
+    return source or SAMPLE_SOURCE
 
 
-def _sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> None:
+def _draw_sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> None:
     row = [
         Thumbnail(name, SAMPLES[name].title, encode_thumbnail(name))
         for name in list_sample_names(*kinds)
@@ -176,7 +176,7 @@ def _sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> None:
 def _take_sample(page: PicturePage) -> None:
     name = get_picked_name(page.key("samples"))
     if name in SAMPLES:
-        page.hold(page.state.showing(Decoded(get_sample(name), ())))
+        page.set_state(page.state.with_picture(Decoded(get_sample(name), ())))
 
 
 def _draw_uploader(page: PicturePage) -> None:
@@ -211,11 +211,11 @@ def _draw_preview(chosen: Decoded, is_older: bool) -> None:
     if is_older and not entry:
         called = "Still chosen: your earlier picture."
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        small_picture(picture, PREVIEW_PX, title)
+        draw_small_picture(picture, PREVIEW_PX, title)
         st.caption(escape_markdown(" ".join((called, *chosen.notes))))
 
 
-def small_picture(picture: Picture, side: int, alt: str) -> None:
+def draw_small_picture(picture: Picture, side: int, alt: str) -> None:
     """Draw the picture resized so that its longest side has `side` pixels."""
     width = max(1, round(side * picture.width / max(picture.width, picture.height)))
     st.image(encode_small(picture, side), width=width, alt=alt)

@@ -16,17 +16,17 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link
-from areaviz.ui.forms.input_row import input_row
+from areaviz.ui.forms.input_row import draw_input_row
 from areaviz.ui.forms.model_choice import (
     PictureModelState,
-    fitting_picture,
-    kind_of,
+    choose_fitting_picture,
+    get_picture_type,
 )
 from areaviz.ui.forms.options import (
-    model_picker,
-    options_popover,
-    run_options,
-    with_options,
+    add_options,
+    choose_model,
+    draw_options_popover,
+    draw_run_options,
 )
 from areaviz.ui.what_if.state import WhatIfState
 
@@ -38,8 +38,8 @@ PICTURE_CONDITIONS = {
 }
 """The pictures that a model may get, by their names in links."""
 DEFAULT_CONDITIONS = ["with", "without", "other"]
-CELLS = "{size} items of the sentence, {size} rows and {size} columns of cells"
-MOST_WORDS = 40
+CELLS_LABEL = "{size} items of the sentence, {size} rows and {size} columns of cells"
+MAX_WORDS = 40
 CONTRADICTING_SAMPLES = ("scene-20", "scene-34")
 """Samples in which the two ambiguous nouns have different meanings."""
 
@@ -72,7 +72,7 @@ class PictureTranslationState(PictureModelState, WhatIfState):
             return self.sights
         return [sight for sight in self.sights if sight != "without"] or ["with"]
 
-    def looked_into(self, runs: Sequence[str]) -> list[str]:
+    def list_explored(self, runs: Sequence[str]) -> list[str]:
         """Return the runs to explore: the chosen ones, or else the first."""
         return [sight for sight in runs if sight in self.looked] or list(runs[:1])
 
@@ -104,7 +104,7 @@ class PictureTranslationState(PictureModelState, WhatIfState):
             params["hidden"] = ",".join(str(place + 1) for place in sorted(self.hidden))
         if "other" in self.sights:
             params["other"] = self.other
-        looked = self.looked_into(self.runs)
+        looked = self.list_explored(self.runs)
         if looked != self.runs[:1]:
             params["look"] = ",".join(looked)
         return params
@@ -126,36 +126,36 @@ class PictureTranslationRun:
     link: Request
 
 
-def picture_translation_form(
+def draw_picture_translation_form(
     page: PictureTranslationPage, cards: Cards
 ) -> PictureTranslationRun | None:
     """Draw the form. Return the requests to run side by side, or None without a picture."""
     beside_title = st.container(
         key=page.key("subject"), horizontal=True, vertical_alignment="bottom", gap="small"
     )
-    row = input_row(page)
+    row = draw_input_row(page)
     with row:
         source = st.container(horizontal=True, vertical_alignment="center", gap="small")
-    picture = fitting_picture(page, cards, source, source)
+    picture = choose_fitting_picture(page, cards, source, source)
     _offer_sentence(page, picture.name if picture else "")
     with beside_title:
-        page.widget(
+        page.draw_widget(
             st.text_input,
             "English sentence",
             "text",
-            then=lambda: page.unlock(hidden=[]),
+            then=lambda: page.set_and_unlock(hidden=[]),
             placeholder="No sentence: the picture is described in German.",
             label_visibility="collapsed",
         )
-        text = _with_hidden_words(page)
+        text = _draw_hidden_words(page)
     with row:
-        card = model_picker(page, cards)
-        with options_popover(page):
-            run_options(page, card, extent=CELLS)
-            other = _sight_picker(page, picture)
+        card = choose_model(page, cards)
+        with draw_options_popover(page):
+            draw_run_options(page, card, extent=CELLS_LABEL)
+            other = _choose_conditions(page, picture)
     if picture is None:
         return None
-    (asked,) = with_options(page, Request(card.name, text, picture=picture))
+    (asked,) = add_options(page, Request(card.name, text, picture=picture))
     pictures = {
         "with": picture,
         "without": None,
@@ -188,30 +188,30 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
     page.set(offered=name)
     if not is_own and get_sample_sentence(name):
         page.set(text=get_sample_sentence(name))
-        page.unlock(hidden=_first_colour(get_sample_sentence(name)))
+        page.set_and_unlock(hidden=_find_first_colour(get_sample_sentence(name)))
 
 
-def _first_colour(text: str) -> list[int]:
+def _find_first_colour(text: str) -> list[int]:
     """Return the position of the first colour in a sentence, or [] if it names none."""
     words = text.split()
     return next(([place] for place, word in enumerate(words) if word in COLOURS), [])
 
 
-def _with_hidden_words(page: PictureTranslationPage) -> str:
+def _draw_hidden_words(page: PictureTranslationPage) -> str:
     """Let the user hide words. Return the text with a mask token for each hidden word."""
     state = page.state
     words = state.text.split()
     if not words:
         return state.text
-    if len(words) > MOST_WORDS:
-        st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
+    if len(words) > MAX_WORDS:
+        st.caption(f"Words can be hidden in sentences of up to {MAX_WORDS} words.")
         return state.text
     titles = {place: escape_markdown(word) for place, word in enumerate(words)}
     gone = [title for place, title in titles.items() if place in state.hidden]
     shown = ", ".join(gone) if len(gone) in (1, 2) else f"{len(gone)} words"
     with st.popover(f"Hidden: {shown}", key=page.key("hide")):
         label = f"Hide words: the model reads “{MASK}”, and only the picture can tell"
-        hidden = page.pills(label, "hidden", titles, page.unlock)
+        hidden = page.choose_pills(label, "hidden", titles, page.set_and_unlock)
     if not hidden:
         return state.text
     for place in hidden:
@@ -219,18 +219,18 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
     return " ".join(words)
 
 
-def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Picture:
+def _choose_conditions(page: PictureTranslationPage, picture: Picture | None) -> Picture:
     """Let the user choose the pictures to compare. Return the other picture."""
-    kind = "photo" if picture and kind_of(picture.name) == "photos" else "scene"
+    kind = "photo" if picture and get_picture_type(picture.name) == "photos" else "scene"
     offered = [name for name in list_sample_names(kind) if picture is None or name != picture.name]
     if page.state.other not in offered:
         page.set(
             other=next((name for name in CONTRADICTING_SAMPLES if name in offered), offered[0])
         )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        page.pills("Side by side", "seen", PICTURE_CONDITIONS)
+        page.choose_pills("Side by side", "seen", PICTURE_CONDITIONS)
         if "other" in page.state.seen:
-            page.widget(
+            page.draw_widget(
                 st.selectbox,
                 "The other picture",
                 "other",
@@ -240,8 +240,10 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
             )
     runs = page.state.runs
     if len(runs) > 1:
-        page.set(looked=page.state.looked_into(runs))
-        page.pills("Show the attention", "looked", {run: PICTURE_CONDITIONS[run] for run in runs})
+        page.set(looked=page.state.list_explored(runs))
+        page.choose_pills(
+            "Show the attention", "looked", {run: PICTURE_CONDITIONS[run] for run in runs}
+        )
     return get_sample(page.state.other)
 
 

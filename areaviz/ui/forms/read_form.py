@@ -12,19 +12,19 @@ from areaviz.cards.card import Card
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link
-from areaviz.ui.forms.input_row import input_row, sample_row
+from areaviz.ui.forms.input_row import draw_input_row, draw_sample_row
 from areaviz.ui.forms.options import (
     ModelState,
-    compared_model,
-    model_and_options,
-    with_options,
+    add_options,
+    choose_model_and_options,
+    get_compared_model,
 )
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.what_if.state import WhatIfState
 
-WRITES = "writes"
+WRITES_PARAM = "writes"
 """The URL parameter of a text that the model continues."""
-MODES: Mapping[bool, str] = {False: "Read the text", True: "Go on with it"}
+MODE_LABELS: Mapping[bool, str] = {False: "Read the text", True: "Go on with it"}
 
 
 @dataclass(frozen=True)
@@ -38,35 +38,40 @@ class ReadState(ModelState, WhatIfState):
     def from_link(self, link: Link) -> Self:
         """Return this state with the text of a link."""
         text = link.params.get("text", self.text)
-        return replace(super().from_link(link), text=text, writes=WRITES in link.params)
+        return replace(super().from_link(link), text=text, writes=WRITES_PARAM in link.params)
 
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
         """Return the URL parameters, and whether the model continues the text."""
         params = super().to_link(request, focus, view)
-        return {**params, WRITES: "1"} if self.writes else params
+        return {**params, WRITES_PARAM: "1"} if self.writes else params
 
 
-def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
+def draw_read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return the requests, two when comparing."""
-    with input_row(page):
-        page.widget(
-            st.text_area, "Text", "text", height=68, label_visibility="collapsed", then=page.unlock
+    with draw_input_row(page):
+        page.draw_widget(
+            st.text_area,
+            "Text",
+            "text",
+            height=68,
+            label_visibility="collapsed",
+            then=page.set_and_unlock,
         )
-        card = model_and_options(page, cards, decodes=page.state.writes)
+        card = choose_model_and_options(page, cards, decodes=page.state.writes)
     with st.container(
         key=page.key("below"), horizontal=True, vertical_alignment="center", gap="small"
     ):
-        sample_row(page, SAMPLES, page.state.text, lambda text: page.unlock(text=text))
+        draw_sample_row(page, SAMPLES, page.state.text, lambda text: page.set_and_unlock(text=text))
         if any(map(_can_write, cards.values())):
-            page.segments("Mode", "writes", MODES, label_visibility="collapsed")
-    other = compared_model(page, card, cards)
+            page.choose_segment("Mode", "writes", MODE_LABELS, label_visibility="collapsed")
+    other = get_compared_model(page, card, cards)
     if not page.state.writes:
         both = [card] if other is None else [card, other]
         return tuple(Request(one.name, page.state.text, target=one.given) for one in both)
     st.caption("It writes up to 24 more tokens, and is then shown over all of them.")
-    return with_options(page, Request(card.name, page.state.text), other)
+    return add_options(page, Request(card.name, page.state.text), other)
 
 
 def _can_write(card: Card) -> bool:

@@ -17,13 +17,13 @@ from areaviz.trace.facts import split_story
 from areaviz.trace.points import EXTENT, format_points
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import Cards, Link, default_model
-from areaviz.ui.forms.input_row import input_row, sample_menu
-from areaviz.ui.forms.options import options_popover
+from areaviz.ui.app.state import Cards, Link, choose_default_model
+from areaviz.ui.forms.input_row import draw_input_row, draw_sample_menu
+from areaviz.ui.forms.options import draw_options_popover
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.what_if.state import WhatIfState
 
-_BEAM = 4
+_BEAM_WIDTH = 4
 SAMPLES = {one.question: one for one in STORIES}
 
 
@@ -48,7 +48,7 @@ class ReasonState(WhatIfState):
         state = super().from_link(link)
         return replace(state, model=link.request.model, brought=link.params.get("text", ""))
 
-    def taking(self, task: str) -> Self:
+    def with_linked_text(self, task: str) -> Self:
         """Return this state with the link's text as input for models of a task."""
         text = self.brought
         if task == "questions":
@@ -58,45 +58,52 @@ class ReasonState(WhatIfState):
             return replace(self, sentence=text, brought="")
         return replace(self, points=text, brought="")
 
-    def edited(self, text: str) -> Self:
+    def with_text(self, text: str) -> Self:
         """Return this state with a text that the user wrote in the picture."""
-        return replace(self.unlocked(), brought=text)
+        return replace(self.without_lock(), brought=text)
 
 
 ReasonPage = Page[ReasonState]
 
 
-def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
+def draw_reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return the requests."""
     if page.state.model not in cards:
-        page.set(model=default_model(cards))
+        page.set(model=choose_default_model(cards))
     if page.state.brought:
-        page.hold(page.state.taking(cards[page.state.model].task))
-    card = _subject_row(page, cards)
+        page.set_state(page.state.with_linked_text(cards[page.state.model].task))
+    card = _draw_task_row(page, cards)
     if card.task == "questions":
         return (Request(card.name, _draw_story(page)),)
     if card.task == "parsing":
         return (Request(card.name, _draw_sentence(page)),)
-    return (Request(card.name, _draw_points(page), method="beam", beam=_BEAM),)
+    return (Request(card.name, _draw_points(page), method="beam", beam=_BEAM_WIDTH),)
 
 
-def _subject_row(page: ReasonPage, cards: Cards) -> Card:
+def _draw_task_row(page: ReasonPage, cards: Cards) -> Card:
     """Draw the choice of the subject next to the title, and the options. Return the model."""
     with st.container(
         key=page.key("subject"), horizontal=True, vertical_alignment="center", gap="small"
     ):
         subjects = {name: get_task_title(cards[name]) for name in cards}
-        page.segments("What to reason about", "model", subjects, label_visibility="collapsed")
+        page.choose_segment("What to reason about", "model", subjects, label_visibility="collapsed")
         st.space("stretch")
         card = cards[page.state.model]
-        with options_popover(page):
+        with draw_options_popover(page):
             if card.task == "questions":
                 label = "Facts, one per line, the latest last"
-                page.widget(st.text_area, label, "facts", height=190, width=420, then=page.unlock)
+                page.draw_widget(
+                    st.text_area, label, "facts", height=190, width=420, then=page.set_and_unlock
+                )
             elif card.task == "points":
                 help = f"x,y of every point, from 0 to {EXTENT:,}, with blanks between points."
-                page.widget(
-                    st.text_input, "Points", "points", help=help, width=420, then=page.unlock
+                page.draw_widget(
+                    st.text_input,
+                    "Points",
+                    "points",
+                    help=help,
+                    width=420,
+                    then=page.set_and_unlock,
                 )
     return card
 
@@ -110,7 +117,7 @@ def get_task_title(card: Card) -> str:
     return f"Points: {KINDS[str(card.config['kind'])]}"
 
 
-def story_text(facts: str, question: str) -> str:
+def join_story(facts: str, question: str) -> str:
     """Return the text of a request: one line per fact, each with a full stop."""
     sentences = []
     for line in facts.splitlines():
@@ -133,36 +140,40 @@ def _split_story(text: str) -> tuple[str, str]:
 
 
 def _draw_story(page: ReasonPage) -> str:
-    with input_row(page):
+    with draw_input_row(page):
         label = "Question"
-        page.widget(
-            st.text_input, label, "question", label_visibility="collapsed", then=page.unlock
+        page.draw_widget(
+            st.text_input, label, "question", label_visibility="collapsed", then=page.set_and_unlock
         )
-        sample_menu(page, f"{len(SAMPLES)} stories", list(SAMPLES), partial(_take_sample, page))
+        draw_sample_menu(
+            page, f"{len(SAMPLES)} stories", list(SAMPLES), partial(_take_sample, page)
+        )
         st.button("Ask", key=page.key("ask"), type="primary")
-    return story_text(page.state.facts, page.state.question)
+    return join_story(page.state.facts, page.state.question)
 
 
 def _take_sample(page: ReasonPage, question: str) -> None:
     chosen = SAMPLES[question]
-    page.unlock(facts="\n".join(chosen.facts), question=chosen.question)
+    page.set_and_unlock(facts="\n".join(chosen.facts), question=chosen.question)
 
 
 def _draw_sentence(page: ReasonPage) -> str:
-    with input_row(page):
+    with draw_input_row(page):
         label = "Sentence"
-        page.widget(
-            st.text_input, label, "sentence", label_visibility="collapsed", then=page.unlock
+        page.draw_widget(
+            st.text_input, label, "sentence", label_visibility="collapsed", then=page.set_and_unlock
         )
         label = f"{len(SENTENCES)} sentences"
-        sample_menu(page, label, SENTENCES, lambda sentence: page.unlock(sentence=sentence))
+        draw_sample_menu(
+            page, label, SENTENCES, lambda sentence: page.set_and_unlock(sentence=sentence)
+        )
         st.button("Draw the tree", key=page.key("parse"), type="primary")
     return separate_punctuation(page.state.sentence)
 
 
 def _draw_points(page: ReasonPage) -> str:
     """Draw the row of the points. They are moved in the picture, and typed under Options."""
-    with input_row(page):
+    with draw_input_row(page):
         st.caption(
             "Drag a point, click to add one, double-click to remove it: the model answers again."
         )
@@ -172,4 +183,4 @@ def _draw_points(page: ReasonPage) -> str:
 
 def _scatter_points(page: ReasonPage) -> None:
     points_N2 = np.random.default_rng(page.state.clicks).integers(0, EXTENT + 1, (10, 2))
-    page.unlock(points=format_points(points_N2), clicks=page.state.clicks + 1)
+    page.set_and_unlock(points=format_points(points_N2), clicks=page.state.clicks + 1)

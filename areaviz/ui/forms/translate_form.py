@@ -11,8 +11,8 @@ import streamlit as st
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link
-from areaviz.ui.forms.input_row import input_row, sample_row
-from areaviz.ui.forms.options import ModelState, compared_requests, model_and_options
+from areaviz.ui.forms.input_row import draw_input_row, draw_sample_row
+from areaviz.ui.forms.options import ModelState, build_compared_requests, choose_model_and_options
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.what_if.state import WhatIfState
 
@@ -31,16 +31,16 @@ class TranslateState(ModelState, WhatIfState):
         return replace(super().from_link(link), text=text, is_asked=not link.problem)
 
 
-def translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, ...]:
+def draw_translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return the requests, two when comparing."""
-    take_text = partial(page.unlock, is_asked=True)
+    take_text = partial(page.set_and_unlock, is_asked=True)
     sources = {card.recipe.get("source", "en") for card in cards.values()}
     label = "English text" if sources == {"en"} else "Text"
-    with input_row(page):
-        page.widget(st.text_input, label, "text", label_visibility="collapsed", then=take_text)
-        card = model_and_options(page, cards)
+    with draw_input_row(page):
+        page.draw_widget(st.text_input, label, "text", label_visibility="collapsed", then=take_text)
+        card = choose_model_and_options(page, cards)
         ask = {"is_asked": True}
         st.button("Translate", type="primary", on_click=page.set, kwargs=ask)
-    sample_row(page, SAMPLES, page.state.text, lambda text: take_text(text=text))
-    asked = compared_requests(page, card, cards, Request(card.name, page.state.text))
+    draw_sample_row(page, SAMPLES, page.state.text, lambda text: take_text(text=text))
+    asked = build_compared_requests(page, card, cards, Request(card.name, page.state.text))
     return asked if page.state.is_asked else ()

@@ -15,9 +15,9 @@ from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards
-from areaviz.ui.forms.input_row import input_row
-from areaviz.ui.forms.medium_input import MediumState, Offer, medium_input
-from areaviz.ui.forms.options import ModelState, compared_requests, model_and_options
+from areaviz.ui.forms.input_row import draw_input_row
+from areaviz.ui.forms.medium_input import InputOffer, MediumState, draw_medium_input
+from areaviz.ui.forms.options import ModelState, build_compared_requests, choose_model_and_options
 from areaviz.ui.what_if.state import WhatIfState
 
 
@@ -25,7 +25,7 @@ from areaviz.ui.what_if.state import WhatIfState
 class WatchState(MediumState, ModelState, WhatIfState):
     """The state of the page Watch."""
 
-    OFFER = Offer(
+    OFFER = InputOffer(
         noun="clip",
         samples=SAMPLES,
         sample=clip_sample,
@@ -39,9 +39,9 @@ class WatchState(MediumState, ModelState, WhatIfState):
     )
 
 
-def watch_form(page: Page[WatchState], cards: Cards) -> tuple[Request, ...]:
+def draw_watch_form(page: Page[WatchState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return the requests, two when comparing."""
-    with input_row(page):
-        clip = medium_input(page)
-        card = model_and_options(page, cards)
-    return compared_requests(page, card, cards, Request(card.name, "", clip=clip))
+    with draw_input_row(page):
+        clip = draw_medium_input(page)
+        card = choose_model_and_options(page, cards)
+    return build_compared_requests(page, card, cards, Request(card.name, "", clip=clip))

@@ -12,7 +12,7 @@ from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.frame import FIRST_STEP, page_link
+from areaviz.ui.app.frame import FIRST_STEP, draw_page_link
 from areaviz.ui.app.language import sentence
 from areaviz.ui.components.ribbon import draw_ribbon
 from areaviz.ui.forms.samples import EXAMPLES
@@ -27,20 +27,20 @@ def draw_hero() -> None:
     """Draw the two sentences, the link to a sentence of the user's own, and the lit ribbon."""
     with st.container(key="hero", horizontal=True, vertical_alignment="bottom"):
         st.markdown(sentence(WHAT_IT_DOES))
-        page_link("pages/home.py", sentence("Take the 90-second tour"), FIRST_STEP)
-        page_link("pages/translate.py", sentence("Try your own sentence"))
+        draw_page_link("pages/home.py", sentence("Take the 90-second tour"), FIRST_STEP)
+        draw_page_link("pages/translate.py", sentence("Try your own sentence"))
     with show_errors(message("showing the example")), st.container(border=True, key="hero_card"):
-        trace = hero_trace()
+        trace = load_hero_trace()
         # Lock no item: the ribbon then opens at the word of the first example.
         draw_ribbon(trace, replace(EXAMPLES[0].focus, head=None, items=()), key="home")
 
 
-def lit_as_on_home(trace: Trace) -> Trace:
+def light_as_on_home(trace: Trace) -> Trace:
     """Return a trace that opens with the word that Home shows, if Home shows the same request."""
-    return _find_lit_word(trace) if trace.request == hero_trace().request else trace
+    return _find_lit_word(trace) if trace.request == load_hero_trace().request else trace
 
 
-def hero_trace() -> Trace:
+def load_hero_trace() -> Trace:
     """Return the stored trace that Home shows."""
     return _load_stored_trace(HERO.stat().st_mtime_ns)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from areaviz.texts.catalogue import message
-from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.language import sentence
 
 
@@ -51,4 +51,4 @@ def draw_link_cards() -> None:
                 st.markdown(sentence(door.what))
                 with st.container(horizontal=True):
                     for path, label in door.links:
-                        page_link(path, sentence(label))
+                        draw_page_link(path, sentence(label))

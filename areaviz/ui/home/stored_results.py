@@ -20,7 +20,7 @@ from areaviz.trace.files import write_whole
 from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.forms.example_links import link_of
+from areaviz.ui.forms.example_links import build_example_link
 from areaviz.ui.forms.samples import EXAMPLES, Example
 
 PAGES = (
@@ -90,7 +90,7 @@ def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[StoredR
     return opened
 
 
-def hero_trace(opened: Iterable[StoredResult]) -> Trace:
+def build_hero_trace(opened: Iterable[StoredResult]) -> Trace:
     """Return the trace that Home shows."""
     return next(opening.traces[0] for opening in opened if opening.example == HERO)
 
@@ -111,7 +111,7 @@ def _open_pages() -> Iterator[StoredResult]:
         yield StoredResult(page, None, _get_shown_traces(page, {}))
     for example in EXAMPLES:
         page = Path(example.page).stem
-        params = link_of(example)
+        params = build_example_link(example)
         if not example.focus.items:
             # Leave out the selection, because this run has to find it.
             params = {name: params[name] for name in params if name not in SELECTION_PARAMS}

@@ -12,11 +12,11 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import CARDS
 from areaviz.data.release_models import to_get_models
 from areaviz.texts.catalogue import message
-from areaviz.ui.app.engine import missing_models
-from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.engine import list_missing_models
+from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.language import sentence
 from areaviz.ui.app.page import TITLES
-from areaviz.ui.forms.example_links import link_of, missing_for
+from areaviz.ui.forms.example_links import build_example_link, list_missing_models_for
 from areaviz.ui.forms.samples import EXAMPLES, Example
 
 
@@ -45,12 +45,16 @@ class Tile:
     @property
     def missing(self) -> list[str]:
         """The models that the tile needs and this machine lacks."""
-        return missing_for(self.example) if self.example else missing_models([self.model])
+        return (
+            list_missing_models_for(self.example)
+            if self.example
+            else list_missing_models([self.model])
+        )
 
     @property
     def link(self) -> dict[str, str]:
         """The URL parameters of the tile."""
-        return link_of(self.example) if self.example else {}
+        return build_example_link(self.example) if self.example else {}
 
 
 _EXAMPLES = {example.title: example for example in EXAMPLES}
@@ -64,7 +68,7 @@ WAYS_IN: tuple[Tile, ...] = (
 )
 
 
-def ways_in() -> None:
+def draw_tiles() -> None:
     """Draw the tiles in one row, and say which of them need models that are not installed."""
     missing = [way.missing for way in WAYS_IN]
     count = sum(bool(models) for models in missing)
@@ -100,5 +104,5 @@ def _draw_tile(way: Tile, missing: Sequence[str]) -> None:
         names = ", ".join(f"`{model}`" for model in missing)
         st.caption(sentence("Missing model: {names}", names=names))
         return
-    page_link(f"pages/{way.page}.py", f"**{title}**", way.link)
+    draw_page_link(f"pages/{way.page}.py", f"**{title}**", way.link)
     st.markdown(sentence(way.what))

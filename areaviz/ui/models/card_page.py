@@ -11,61 +11,61 @@ from streamlit.delta_generator import DeltaGenerator
 from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged, judge_targets
 from areaviz.cards.tasks import TASKS
-from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.models.card_tables import draw_table, format_metric, gate_table
-from areaviz.ui.models.card_tabs import card_tabs
+from areaviz.ui.models.card_tables import build_target_table, draw_table, format_metric
+from areaviz.ui.models.card_tabs import list_card_tabs
 from areaviz.ui.models.summary import (
+    count_targets,
+    find_page_to_try,
+    find_twin,
+    format_parameters,
+    format_training_time,
+    get_main_measure,
     get_main_value,
-    headline_measure,
-    page_to_try,
-    parameters_words,
-    target_counts,
-    training_words,
-    twin_of,
 )
-from areaviz.ui.results.output_warnings import attention_doubt
+from areaviz.ui.results.output_warnings import explain_attention_doubt
 from areaviz.views.charts import history_figure
 
 CHART_PX = 340
 
 
-def card_page(card: Card, cards: Mapping[str, Card]) -> None:
+def draw_card_page(card: Card, cards: Mapping[str, Card]) -> None:
     """Draw the page of a model. `cards` has all models, because a model can be a baseline."""
     with st.container(horizontal=True, gap="medium"):
-        page_link("pages/models.py", "All models")
-        tried = page_to_try(card)
+        draw_page_link("pages/models.py", "All models")
+        tried = find_page_to_try(card)
         if tried is not None:
-            page_link(tried[0], "Try this model", tried[1])
-    if doubt := attention_doubt(card):
+            draw_page_link(tried[0], "Try this model", tried[1])
+    if doubt := explain_attention_doubt(card):
         st.warning(escape_markdown(doubt))
     targets = judge_targets(card, cards)
     _draw_metrics(card, targets, cards)
-    _targets_and_training(card, targets)
+    _draw_targets_and_training(card, targets)
     with st.container(border=True, key="limits", gap="xsmall"):
         st.markdown(f"**Limits.** {escape_markdown(card.limits)}")
         for note in card.notes:
             st.caption(escape_markdown(note))
-    tabs = dict(card_tabs(card, cards))
+    tabs = dict(list_card_tabs(card, cards))
     if targets:
-        tabs = {"Targets in full": partial(_targets_in_full, targets)} | tabs
+        tabs = {"Targets in full": partial(_draw_target_table, targets)} | tabs
     _draw_tabs(card, tabs)
 
 
 def _draw_metrics(card: Card, targets: Sequence[Judged], cards: Mapping[str, Card]) -> None:
     """Draw the main result, the targets, the parameters and the training time."""
     places = st.columns(4)
-    key = headline_measure(card.task)
+    key = get_main_measure(card.task)
     title = TASKS[card.task].measures.get(key, "Result")
-    twin, beside = twin_of(card, cards.values()), "held-out data"
+    twin, beside = find_twin(card, cards.values()), "held-out data"
     if twin is not None and get_main_value(twin) is not None:
         result = format_metric(card.task, key, get_main_value(twin))
         beside = f"twin with {_describe_attention(twin)}: {result}"
     _draw_metric(places[0], title, format_metric(card.task, key, get_main_value(card)), beside)
-    _draw_metric(places[1], "Targets reached", target_counts(targets), "set in the training recipe")
-    _draw_metric(places[2], "Parameters", parameters_words(card), f"exactly {card.parameters:,}")
+    _draw_metric(places[1], "Targets reached", count_targets(targets), "set in the training recipe")
+    _draw_metric(places[2], "Parameters", format_parameters(card), f"exactly {card.parameters:,}")
     machine = card.trained_on.rsplit(",", 1)[0] or "machine unknown"
-    _draw_metric(places[3], "Training", training_words(card), machine)
+    _draw_metric(places[3], "Training", format_training_time(card), machine)
 
 
 def _describe_attention(card: Card) -> str:
@@ -76,7 +76,7 @@ def _draw_metric(place: DeltaGenerator, title: str, value: str, note: str) -> No
     place.metric(title, value, note, delta_color="off", delta_arrow="off", border=True)
 
 
-def _targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
+def _draw_targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
     """Draw the targets next to the training curve. A model may lack either."""
     parts: list[Callable[[], None]] = []
     if targets:
@@ -110,9 +110,9 @@ def _draw_training_curve(card: Card) -> None:
     )
 
 
-def _targets_in_full(targets: Sequence[Judged]) -> None:
+def _draw_target_table(targets: Sequence[Judged]) -> None:
     """Draw the targets as a table, with the reason for each one that was missed."""
-    draw_table(gate_table(targets))
+    draw_table(build_target_table(targets))
     for target in targets:
         if target.why:
             st.caption(escape_markdown(f"Target not reached: “{target.what}”. {target.why}"))

@@ -11,39 +11,46 @@ from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.table import read_table
+from areaviz.ui.app.table import draw_text_table
 
 Columns = dict[str, list[str]]
 # Site or dataset -> metric -> value, as in `Card.attention`.
 Attention = Mapping[str, Mapping[str, float]]
 
-SETS = {
+DATASET_TITLES = {
     "test": "Test",
     "test_2016_flickr": "Test 2016",
     "test_2017_flickr": "Test 2017",
     "test_genres": "Test, other kinds of text",
     "val": "Validation, which chose the checkpoint",
 }
-COUNTS = {"sentences": "Sentences", "captions": "Pictures", "pictures": "Pictures", "beam": "Beam"}
+COUNT_TITLES = {
+    "sentences": "Sentences",
+    "captions": "Pictures",
+    "pictures": "Pictures",
+    "beam": "Beam",
+}
 # Linguistic units that an area may match, and the suffixes of the keys of their baselines.
-KINDS = {
+MATCH_TITLES = {
     "purity": "lies within one word",
     "cover": "holds a whole word",
     "exact": "is exactly one word",
 }
-BASELINES = {
+BASELINE_TITLES = {
     "": "Measured",
     "_random": "Random places",
     "_position": "Positions alone",
     "_untrained": "Untrained",
 }
 # Prefixes of keys: all areas counted by their weight, or the top areas of several items.
-WEIGHTED, HEAVIEST = "weighted_", "multi_"
+WEIGHTED_PREFIX, HEAVIEST_PREFIX = "weighted_", "multi_"
 WHAT_IS_COUNTED = {
-    WEIGHTED: (
+    WEIGHTED_PREFIX: (
         "All areas by their weight: the share of its attention on areas of which this is true"
     ),
-    HEAVIEST: "The heaviest area of two or more items of every query: how often this is true of it",
+    HEAVIEST_PREFIX: (
+        "The heaviest area of two or more items of every query: how often this is true of it"
+    ),
 }
 WHAT_IT_MEANS = (
     "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and"
@@ -52,12 +59,12 @@ WHAT_IT_MEANS = (
     " Lift: measured over random. Where keys are means, no area outweighs its best item, so"
     " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
 )
-SIZES = {
+SIZE_TITLES = {
     "area_size": "Mean area size (items)",
     "uniform_area_size": "If all areas weighed the same",
     "entropy": "Entropy (bits)",
 }
-UNTRAINED_SIZES = {
+UNTRAINED_SIZE_TITLES = {
     "area_size_untrained": "Mean area size, untrained",
     "entropy_untrained": "Entropy, untrained (bits)",
 }
@@ -66,10 +73,10 @@ UNTRAINED_SIZES = {
 def draw_table(columns: Columns) -> None:
     """Draw a table whose cells are plain text."""
     safe = {name: [escape_markdown(cell) for cell in cells] for name, cells in columns.items()}
-    read_table(safe)
+    draw_text_table(safe)
 
 
-def measure_name(key: str) -> str:
+def format_measure_name(key: str) -> str:
     """Return the key of a metric or an option as words."""
     for task in TASKS.values():
         if key in task.measures:
@@ -96,26 +103,26 @@ def format_number(value: object, decimals: int = 2) -> str:
     return str(value)
 
 
-def columns_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Columns:
+def build_columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Columns:
     """Return a table of rows as columns by their headers."""
     return {head: [row[place] for row in rows] for place, head in enumerate(heads)}
 
 
-def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
+def build_metric_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
     """Return the metrics of one model: one row per dataset and condition, test sets first."""
-    # Datasets with a title come first, in the order of `SETS`.
-    names = [name for name in SETS if name in figures]
-    names += [name for name in figures if name not in SETS]
+    # Datasets with a title come first, in the order of `DATASET_TITLES`.
+    names = [name for name in DATASET_TITLES if name in figures]
+    names += [name for name in figures if name not in DATASET_TITLES]
     places, rows = [], []
     for name in names:
-        counts = {key: figures[name][key] for key in COUNTS if key in figures[name]}
+        counts = {key: figures[name][key] for key in COUNT_TITLES if key in figures[name]}
         for condition, values in TASKS[task].by_condition(figures[name]).items():
-            places.append(SETS.get(name, measure_name(name)))
+            places.append(DATASET_TITLES.get(name, format_measure_name(name)))
             rows.append((condition, counts | dict(values)))
     measures = TASKS[task].measures
     return {
         "Examples from": places,
-        **_list_metric_columns(task, rows, {**measures, **COUNTS}, measures),
+        **_list_metric_columns(task, rows, {**measures, **COUNT_TITLES}, measures),
     }
 
 
@@ -142,42 +149,42 @@ def _list_metric_columns(
     return columns
 
 
-def gate_table(gates: Sequence[Judged]) -> Columns:
+def build_target_table(gates: Sequence[Judged]) -> Columns:
     """Return the targets that a model had to reach before release, one row per target."""
     verdicts = {True: "reached", False: "missed", None: "not measured yet"}
     rows = [(gate.what, gate.wanted, gate.measured, verdicts[gate.reached]) for gate in gates]
     # Some targets were set later, and their text says so.
     before = not any("set after training" in gate.what for gate in gates)
     target = "Target set before training" if before else "Target"
-    return columns_of((target, "Needed", "Result", "Verdict"), rows)
+    return build_columns((target, "Needed", "Result", "Verdict"), rows)
 
 
-def quality_table(attention: Attention, looks: LookMeasures) -> Columns:
+def build_quality_table(attention: Attention, looks: LookMeasures) -> Columns:
     """Return how well glimpses match the target regions, compared with blind baselines."""
     rows = [(place, key) for place in attention for key in looks.shares if key in attention[place]]
     # A key is a site and a dataset, such as "encoder-decoder, test".
     return {
-        "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
+        "Measured on": [DATASET_TITLES.get(place.split(", ")[-1], place) for place, _ in rows],
         "Share": [looks.shares[key] for _, key in rows],
         **_list_share_columns(attention, rows, {"": "Measured", **looks.beside}),
     }
 
 
-def attention_table(attention: Attention, counted: str, names: Mapping[str, str]) -> Columns:
+def build_attention_table(attention: Attention, counted: str, names: Mapping[str, str]) -> Columns:
     """Return how often areas match words, with chance levels: one row per site and known kind.
 
     `counted` is WEIGHTED or HEAVIEST.
     """
     rows, kinds, lifts = [], [], []
     for site, values in attention.items():
-        for kind, title in KINDS.items():
+        for kind, title in MATCH_TITLES.items():
             key = counted + kind
             if key in values:
                 rows.append((site, key))
                 kinds.append(title)
                 lifts.append(format_number(values.get(f"{key}_lift")))
     table = {"Attention": [names.get(site, site) for site, _ in rows], "The area": kinds}
-    return table | _list_share_columns(attention, rows, BASELINES) | {"Lift": lifts}
+    return table | _list_share_columns(attention, rows, BASELINE_TITLES) | {"Lift": lifts}
 
 
 def _list_share_columns(
@@ -192,30 +199,30 @@ def _list_share_columns(
     return columns
 
 
-def size_table(attention: Attention, names: Mapping[str, str]) -> Columns:
+def build_size_table(attention: Attention, names: Mapping[str, str]) -> Columns:
     """Return the size of areas and the spread of their weights: one row per site."""
     attention = {site: values for site, values in attention.items() if "area_size" in values}
     columns = {"Attention": [names.get(site, site) for site in attention]}
-    for key, title in SIZES.items():
+    for key, title in SIZE_TITLES.items():
         columns[title] = [format_number(values.get(key)) for values in attention.values()]
     shares = [_format_share(values.get("entropy_normalised")) for values in attention.values()]
     columns["Entropy, share of the most possible"] = shares
-    for key, title in UNTRAINED_SIZES.items():
+    for key, title in UNTRAINED_SIZE_TITLES.items():
         if any(key in values for values in attention.values()):
             columns[title] = [format_number(values.get(key)) for values in attention.values()]
     return columns
 
 
-def all_measures(attention: Attention, sites: Mapping[str, str]) -> Columns:
+def build_all_metrics_table(attention: Attention, sites: Mapping[str, str]) -> Columns:
     """Return every metric as a row and every site as a column."""
     names = list(dict.fromkeys(name for values in attention.values() for name in values))
-    columns = {"Measure": [measure_name(name) for name in names]}
+    columns = {"Measure": [format_measure_name(name) for name in names]}
     for site, values in attention.items():
         columns[sites.get(site, site)] = [format_number(values.get(name), 4) for name in names]
     return columns
 
 
-def site_names(card: Card) -> Mapping[str, str]:
+def list_site_names(card: Card) -> Mapping[str, str]:
     """Return the displayed names of the sites in a card's attention."""
     task = TASKS[card.task]
     names = TEXT_SITES if "source" in task.inputs else PICTURE_SITES

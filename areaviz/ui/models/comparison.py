@@ -10,9 +10,9 @@ from areaviz.cards.card import Card
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
-from areaviz.ui.app.table import read_table
-from areaviz.ui.models.card_tables import columns_of
-from areaviz.ui.results.chart import data_table, draw_titled_figure
+from areaviz.ui.app.table import draw_text_table
+from areaviz.ui.models.card_tables import build_columns
+from areaviz.ui.results.chart import draw_data_table, draw_titled_figure
 from areaviz.views.by_length import length_figure, length_table, with_and_without
 from areaviz.views.digit_pair_errors import has_pairs, pairs_figure, pairs_table
 
@@ -29,7 +29,7 @@ def draw_quality_by_length(task: str, cards: Sequence[Card]) -> None:
     compared = with_and_without(task, cards)
     figure = length_figure(task, compared)
     draw_titled_figure(figure, f"lengths_{task}", figure.layout.meta["title"])
-    data_table(length_table(task, compared))
+    draw_data_table(length_table(task, compared))
 
 
 def is_paired(card: Card, cards: Sequence[Card]) -> bool:
@@ -37,14 +37,14 @@ def is_paired(card: Card, cards: Sequence[Card]) -> bool:
     return has_pairs([card]) and has_pairs(cards)
 
 
-def pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
+def draw_pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
     """Draw the survey's Table 1 with our digit classifiers added."""
     figure = pairs_figure(cards)
     draw_titled_figure(figure, f"pairs_{task}", figure.layout.meta["title"])
-    data_table(pairs_table(cards))
+    draw_data_table(pairs_table(cards))
 
 
-def key_variants() -> None:
+def draw_key_variants() -> None:
     """Draw what different keys learn, by seed, in an expander, if it was measured."""
     tables = [(table, read_forms(table)) for table in FORM_TABLES.values()]
     tables = [(table, rows) for table, rows in tables if any(row.seeds for row in rows)]
@@ -56,5 +56,5 @@ def key_variants() -> None:
     with expander:
         for table, rows in tables:
             st.caption(table.about)
-            read_table(columns_of(table.columns, [row.cells(table) for row in rows]))
+            draw_text_table(build_columns(table.columns, [row.cells(table) for row in rows]))
             st.caption(f"{list_missing_runs(table, rows)} {describe_baselines(table, CHECKPOINTS)}")

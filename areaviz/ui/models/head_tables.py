@@ -14,7 +14,7 @@ from areaviz.ui.models.card_tables import Columns, draw_table
 
 Cells = dict[str, list[Any]]
 
-MEASURES = {
+MEASURE_TITLES = {
     "dependence": "Query dependence (bits)",
     "dependence_share": "of the most possible (%)",
     "sink": "Most on one item (%)",
@@ -54,7 +54,7 @@ SPAN_BASELINES = {
 }
 
 
-def heads_table(figures: Figures, site: str) -> Cells:
+def build_heads_table(figures: Figures, site: str) -> Cells:
     """Return one row per head. Layers and heads count from 1, shares are in per cent."""
     places = []
     for layer, row in enumerate(figures["dependence"]):
@@ -67,7 +67,7 @@ def heads_table(figures: Figures, site: str) -> Cells:
         "Head": [head + 1 for _, head in places],
         "Name": names,
     }
-    for key, title in MEASURES.items():
+    for key, title in MEASURE_TITLES.items():
         # For pictures, "cell" is more informative, because a cell has one position in all examples.
         if key not in figures or key == "sink" and "cell" in figures:
             continue
@@ -82,7 +82,7 @@ def _format_value(value: float | None, title: str) -> float | None:
     return round(100 * value, 1) if title.endswith("(%)") else round(value, MIN_HEADS)
 
 
-def about_heads(figures: Figures) -> str:
+def describe_heads(figures: Figures) -> str:
     """Describe the scale for the query dependence of a site's heads."""
     return (
         f"Over {figures['examples']:,} validation examples. Query dependence: how much an item"
@@ -98,16 +98,16 @@ def draw_heads(card: Card, site: str, key: str) -> None:
     figures = card.heads.get(site)
     if not figures:
         return
-    st.caption(escape_markdown(about_heads(figures)))
+    st.caption(escape_markdown(describe_heads(figures)))
     st.dataframe(
-        heads_table(figures, site),
+        build_heads_table(figures, site),
         hide_index=True,
         key=f"heads_{key}",
         column_config={"Name": st.column_config.TextColumn(width="medium")},
     )
 
 
-def links_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
+def build_links_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
     """Return alignment error rates against manual alignments, lowest is best; {} if unknown."""
     found = {**attention.get("word links", {}), **attention.get("best alignment", {})}
     known = [name for name in LINK_BASELINES if name in found]
@@ -119,7 +119,7 @@ def links_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
     }
 
 
-def linked_words_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
+def build_linked_words_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
     """Return how often spans contain the manually aligned word, with baselines; {} if unknown.
 
     "Whole" counts only spans that contain all items of an aligned word.
@@ -140,12 +140,12 @@ def linked_words_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
 
 def has_links(card: Card) -> bool:
     """Return whether the alignment of words was measured."""
-    return bool(links_table(card.attention) or linked_words_table(card.attention))
+    return bool(build_links_table(card.attention) or build_linked_words_table(card.attention))
 
 
 def draw_links(card: Card) -> None:
     """Draw how a translation model's attention aligns words, if it was measured."""
-    links, words = links_table(card.attention), linked_words_table(card.attention)
+    links, words = build_links_table(card.attention), build_linked_words_table(card.attention)
     if not (links or words):
         return
     st.write("**Word alignment**")
@@ -158,10 +158,10 @@ def draw_links(card: Card) -> None:
         )
     if words:
         draw_table(words)
-        st.caption(escape_markdown(_about_linked(card)))
+        st.caption(escape_markdown(_describe_linked_words(card)))
 
 
-def _about_linked(card: Card) -> str:
+def _describe_linked_words(card: Card) -> str:
     found = card.attention["linked words"]
     if "layer" not in found:
         return "No head that depends on its query has an area of two items or more on top."

@@ -10,25 +10,25 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
-from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.models.comparison import key_variants
+from areaviz.ui.models.comparison import draw_key_variants
 from areaviz.ui.models.summary import (
     LOWER_IS_BETTER,
-    MODEL,
-    attention_words,
-    best_first,
-    by_task,
+    MODEL_PARAM,
+    compare_with_twin,
+    describe_attention,
     describe_model,
+    draw_target_dots,
+    find_page_to_try,
+    find_twin,
+    format_main_value,
+    format_parameters,
+    format_training_time,
+    get_main_measure,
     get_main_value,
-    headline_measure,
-    headline_text,
-    page_to_try,
-    parameters_words,
-    target_dots,
-    training_words,
-    twin_of,
-    twin_words,
+    group_by_task,
+    sort_best_first,
 )
 
 ALL_TASKS = "all"
@@ -40,30 +40,30 @@ WHAT_DOTS_MEAN = (
     "A longer bar means a higher figure. A filled dot is a target that the"
     " model reached, a ring one that it missed. The full tables are in docs/results.md."
 )
-BOUNDARY_KEYS = " With boundary keys, the key of an area says where it begins and ends."
+BOUNDARY_KEYS_NOTE = " With boundary keys, the key of an area says where it begins and ends."
 
 Columns = dict[str, list[Any]]
 
 
-def models_index(cards: Mapping[str, Card]) -> None:
+def draw_models_index(cards: Mapping[str, Card]) -> None:
     """Draw the filter, the rows, and the chosen model with its links."""
-    groups = by_task(cards.values())
+    groups = group_by_task(cards.values())
     if not groups:
         return
     task = _choose_task(groups)
     config: Mapping[str, Any] = {}
     if task == ALL_TASKS:
-        shown = [card for group in groups.values() for card in best_first(group)]
-        columns = _all_columns(shown, cards)
+        shown = [card for group in groups.values() for card in sort_best_first(group)]
+        columns = _build_all_columns(shown, cards)
     else:
-        shown = best_first(groups[task])
-        columns, config = _task_columns(task, shown, cards)
+        shown = sort_best_first(groups[task])
+        columns, config = _build_task_columns(task, shown, cards)
     chosen = shown[_choose_row(task, columns, config)]
     meaning = f"{TASKS[task].about}. ".replace("..", ".") if task != ALL_TASKS else ""
-    keys = BOUNDARY_KEYS if any("boundary keys" in card.title for card in shown) else ""
+    keys = BOUNDARY_KEYS_NOTE if any("boundary keys" in card.title for card in shown) else ""
     st.caption(escape_markdown(meaning + WHAT_DOTS_MEAN + keys))
-    _short_card(chosen, cards)
-    key_variants()
+    _draw_short_card(chosen, cards)
+    draw_key_variants()
 
 
 def _choose_task(groups: Mapping[str, Sequence[Card]]) -> str:
@@ -102,12 +102,12 @@ def _choose_row(task: str, columns: Columns, config: Mapping[str, Any]) -> int:
     return rows[0] if rows and rows[0] < count else 0
 
 
-def _task_columns(
+def _build_task_columns(
     task: str, shown: Sequence[Card], cards: Mapping[str, Card]
 ) -> tuple[Columns, Mapping[str, Any]]:
     """Return the columns for the models of one task, and how to draw their result."""
-    columns = _common_columns(shown, cards)
-    key = headline_measure(task)
+    columns = _build_common_columns(shown, cards)
+    key = get_main_measure(task)
     values = [get_main_value(card) for card in shown]
     if not key or all(value is None for value in values):
         return columns, {}
@@ -129,35 +129,37 @@ def _task_columns(
     return placed | {name: columns[name] for name in names[2:]}, {title: config}
 
 
-def _all_columns(shown: Sequence[Card], cards: Mapping[str, Card]) -> Columns:
+def _build_all_columns(shown: Sequence[Card], cards: Mapping[str, Card]) -> Columns:
     """Return the columns for the models of all tasks, whose results have different metrics."""
-    columns = _common_columns(shown, cards)
+    columns = _build_common_columns(shown, cards)
     placed = {"Model": columns.pop("Model"), "Task": [TASKS[card.task].title for card in shown]}
     attention = {"Attention": columns.pop("Attention")}
-    return placed | attention | {"Result": [headline_text(card) for card in shown]} | columns
+    return placed | attention | {"Result": [format_main_value(card) for card in shown]} | columns
 
 
-def _common_columns(shown: Sequence[Card], cards: Mapping[str, Card]) -> Columns:
+def _build_common_columns(shown: Sequence[Card], cards: Mapping[str, Card]) -> Columns:
     return {
         "Model": [card.title for card in shown],
-        "Attention": [attention_words(card) for card in shown],
-        "Targets reached": [target_dots(judge_targets(card, cards)) for card in shown],
-        "Parameters": [parameters_words(card) for card in shown],
-        "Training": [training_words(card) for card in shown],
+        "Attention": [describe_attention(card) for card in shown],
+        "Targets reached": [draw_target_dots(judge_targets(card, cards)) for card in shown],
+        "Parameters": [format_parameters(card) for card in shown],
+        "Training": [format_training_time(card) for card in shown],
     }
 
 
-def _short_card(card: Card, cards: Mapping[str, Card]) -> None:
+def _draw_short_card(card: Card, cards: Mapping[str, Card]) -> None:
     """Draw the chosen model in two lines, with links to its card and to its pages."""
-    twin = twin_of(card, cards.values())
+    twin = find_twin(card, cards.values())
     with st.container(border=True, key="chosen_model"):
         st.header(escape_markdown(card.title), anchor=False)
-        st.markdown(escape_markdown(twin_words(card, twin) if twin else describe_model(card)))
+        st.markdown(
+            escape_markdown(compare_with_twin(card, twin) if twin else describe_model(card))
+        )
         with st.container(horizontal=True, gap="medium"):
-            page_link("pages/model.py", "Open the model card", {MODEL: card.name})
-            tried = page_to_try(card)
+            draw_page_link("pages/model.py", "Open the model card", {MODEL_PARAM: card.name})
+            tried = find_page_to_try(card)
             if tried is not None:
-                page_link(tried[0], "Try this model", tried[1])
-                if twin and MODEL in tried[1]:
+                draw_page_link(tried[0], "Try this model", tried[1])
+                if twin and MODEL_PARAM in tried[1]:
                     both = {**tried[1], "compare": twin.name}
-                    page_link(tried[0], "Compare with its twin", both)
+                    draw_page_link(tried[0], "Compare with its twin", both)

@@ -12,9 +12,9 @@ from areaviz.drawing.numbers import number_text
 from areaviz.ui.forms.mechanisms_form import PICTURE_KINDS
 from areaviz.ui.models.card_tables import format_metric
 
-MODEL = "model"
+MODEL_PARAM = "model"
 """The URL parameter that names a model."""
-PAGE_OF = {
+TASK_PAGES = {
     "translation": "translate",
     "caption": "caption",
     "picture translation": "translate_picture",
@@ -33,7 +33,7 @@ NO_TARGETS = "none set"
 _HOURS = re.compile(r"([0-9.]+) hours")
 
 
-def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
+def group_by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
     """Return the cards by task, in the order of `TASKS`, without tasks that have no card."""
     groups: dict[str, list[Card]] = {task: [] for task in TASKS}
     for card in cards:
@@ -42,69 +42,69 @@ def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
     return {task: group for task, group in groups.items() if group}
 
 
-def headline_measure(task: str) -> str:
+def get_main_measure(task: str) -> str:
     """Return the key of a task's first metric, "" if its models are not measured."""
     return next(iter(TASKS[task].measures), "")
 
 
 def get_main_value(card: Card) -> float | None:
     """Return a model's value of its task's first metric, None if it was not measured."""
-    value = card.figures.get(TASKS[card.task].headline, {}).get(headline_measure(card.task))
+    value = card.figures.get(TASKS[card.task].headline, {}).get(get_main_measure(card.task))
     return None if value is None else float(value)
 
 
-def headline_text(card: Card) -> str:
+def format_main_value(card: Card) -> str:
     """Return a model's main result with the name of its metric."""
     value = get_main_value(card)
     if value is None:
         return "–"
-    key = headline_measure(card.task)
+    key = get_main_measure(card.task)
     return f"{TASKS[card.task].measures[key]} {format_metric(card.task, key, value)}"
 
 
-def best_first(cards: Iterable[Card]) -> list[Card]:
+def sort_best_first(cards: Iterable[Card]) -> list[Card]:
     """Return the cards of one task by their main result. Cards without a result come last."""
 
     def place(card: Card) -> tuple[bool, float]:
         value = get_main_value(card)
         if value is None:
             return True, 0.0
-        return False, value if headline_measure(card.task) in LOWER_IS_BETTER else -value
+        return False, value if get_main_measure(card.task) in LOWER_IS_BETTER else -value
 
     return sorted(cards, key=place)
 
 
-def attention_words(card: Card) -> str:
+def describe_attention(card: Card) -> str:
     """Return the kind of a model's attention in words."""
     return {"area": "areas", "none": "no attention"}.get(card.mechanism, card.mechanism)
 
 
-def parameters_words(card: Card) -> str:
+def format_parameters(card: Card) -> str:
     """Return the number of learned parameters, in millions from 100,000 on."""
     if card.parameters < 100_000:
         return f"{card.parameters:,}"
     return f"{card.parameters / 1e6:.1f} million"
 
 
-def training_words(card: Card) -> str:
+def format_training_time(card: Card) -> str:
     """Return the training time, "–" if the card does not say."""
     found = _HOURS.search(card.trained_on)
     return f"{found[1]} hours" if found else "–"
 
 
-def target_counts(targets: Sequence[Judged]) -> str:
+def count_targets(targets: Sequence[Judged]) -> str:
     """Return how many targets were reached, such as "6 of 8"."""
     if not targets:
         return NO_TARGETS
     return f"{sum(target.reached is True for target in targets)} of {len(targets)}"
 
 
-def target_dots(targets: Sequence[Judged]) -> str:
+def draw_target_dots(targets: Sequence[Judged]) -> str:
     """Return a filled dot per target that was reached, a ring per other target, and the counts."""
     if not targets:
         return NO_TARGETS
     dots = "".join("●" for target in targets if target.reached)
-    return f"{dots.ljust(len(targets), '○')} {target_counts(targets)}"
+    return f"{dots.ljust(len(targets), '○')} {count_targets(targets)}"
 
 
 def describe_model(card: Card) -> str:
@@ -123,7 +123,7 @@ def describe_model(card: Card) -> str:
     )
 
 
-def twin_of(card: Card, cards: Iterable[Card]) -> Card | None:
+def find_twin(card: Card, cards: Iterable[Card]) -> Card | None:
     """Return the model that differs from `card` only in its attention, None if there is none."""
     if not card.pair:
         return None
@@ -134,12 +134,12 @@ def twin_of(card: Card, cards: Iterable[Card]) -> Card | None:
     return None
 
 
-def twin_words(card: Card, twin: Card) -> str:
+def compare_with_twin(card: Card, twin: Card) -> str:
     """Compare the main results of a model and its twin in one sentence."""
     ours, theirs = get_main_value(card), get_main_value(twin)
     if ours is None or theirs is None:
         return f"Its twin “{twin.title}” differs only in its attention."
-    key = headline_measure(card.task)
+    key = get_main_measure(card.task)
     is_share = key in TASKS[card.task].percent
     change = number_text((ours - theirs) * (100 if is_share else 1), "+.2f")
     unit = "points of " if is_share else ""
@@ -149,15 +149,15 @@ def twin_words(card: Card, twin: Card) -> str:
     )
 
 
-def page_to_try(card: Card) -> tuple[str, Mapping[str, str]] | None:
+def find_page_to_try(card: Card) -> tuple[str, Mapping[str, str]] | None:
     """Return the path and the URL parameters of the page that runs a model, None if none does."""
-    if card.task not in PAGE_OF:
+    if card.task not in TASK_PAGES:
         return None
-    asked = {MODEL: card.name}
+    asked = {MODEL_PARAM: card.name}
     if card.task == "digits":
         pictures = PICTURE_KINDS.get(str(card.config.get("kind")))
         if pictures is None or card.mechanism == "none":
             return None
         # This page runs all models for the picture, so select this model among them.
         asked = {"picture": pictures.first, "reading": card.name}
-    return f"pages/{PAGE_OF[card.task]}.py", asked
+    return f"pages/{TASK_PAGES[card.task]}.py", asked

@@ -1,1 +1,1 @@
-"""Results on pages: `result_page.result_page` runs the requests, `explore.explore` shows traces."""
+"""Results on pages: `result_page` runs the requests, and `explore` shows the traces."""

@@ -12,12 +12,12 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import ATTRIBUTION, Cards
-from areaviz.ui.results.tabs import Tab
+from areaviz.ui.results.tabs import ResultTab
 from areaviz.ui.what_if.state import WhatIfPage
 from areaviz.views.attribution_comparison import describe_agreement
 
-LABEL = "Compare with attribution"
-HELP = (
+SWITCH_LABEL = "Compare with attribution"
+SWITCH_HELP = (
     "Attention shows what the model read, not what changed its output. Attribution estimates that"
     " in two ways: rollout follows attention through all layers, and gradient × input measures how"
     " the probability of each output changes with each token. Each becomes a map of its own, which"
@@ -25,7 +25,7 @@ HELP = (
 )
 
 
-def with_attribution(
+def add_attribution(
     page: WhatIfPage, cards: Cards, requests: Sequence[Request]
 ) -> tuple[Request, ...]:
     """Return the requests, with attribution where the user wants it and the model supports it."""
@@ -36,21 +36,21 @@ def with_attribution(
     )
 
 
-def attribution_tab(page: WhatIfPage, cards: Cards, asked: Request) -> list[Tab]:
+def build_attribution_tab(page: WhatIfPage, cards: Cards, asked: Request) -> list[ResultTab]:
     """Return the tab with the switch for attribution, if the model supports it."""
     if "attribution" not in cards[asked.model].can:
         return []
 
     def draw(trace: Trace, focus: Focus) -> None:
-        page.widget(st.toggle, LABEL, "attribution")
-        st.caption(HELP)
+        page.draw_widget(st.toggle, SWITCH_LABEL, "attribution")
+        st.caption(SWITCH_HELP)
         # The tab is part of a fragment, but running a model requires the whole page.
         if page.state.attribution != asked.attribution:
             st.rerun()
         for sentence in _describe_attribution(trace, focus):
             st.caption(escape_markdown(sentence))
 
-    return [Tab(ATTRIBUTION, "Attribution", draw)]
+    return [ResultTab(ATTRIBUTION, "Attribution", draw)]
 
 
 def _describe_attribution(trace: Trace, focus: Focus) -> list[str]:

@@ -11,7 +11,7 @@ from areaviz.drawing.base import Download, ScreenFigure, Table, View
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.engine import find_card
 from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 from areaviz.ui.app.page import AnyPage
 from areaviz.ui.components.player import draw_player
@@ -22,7 +22,7 @@ from areaviz.views import VIEWS
 _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
 
-def output_text(trace: Trace) -> None:
+def draw_output(trace: Trace) -> None:
     """Draw the output, or say that there is none."""
     st.text(visible(trace.answer) or "The model produced no output.")
 
@@ -34,12 +34,12 @@ def draw_warnings(trace: Trace) -> None:
     for site in trace.maps:
         if said := trace.details.get(f"{site} places"):
             st.caption(f"Note on {escape_markdown(site)}: {escape_markdown(said)}.")
-    found = list_output_warnings(known_card(trace.request.model), trace)
+    found = list_output_warnings(find_card(trace.request.model), trace)
     if found:
         st.warning(escape_markdown(" ".join(found)))
 
 
-def view_picker(
+def choose_view(
     page: AnyPage, trace: Trace, focus: Focus, above: Download | None = None
 ) -> View | None:
     """Let the user choose one of the views that apply. Return None if none does.
@@ -54,17 +54,17 @@ def view_picker(
     fitting = {name: view for name, view in every.items() if view is not above} or every
     if not fitting:
         return None
-    before, first = page.state.view, first_view(fitting.values(), trace, focus)
+    before, first = page.state.view, find_first_view(fitting.values(), trace, focus)
     if before and before not in VIEWS:
         name = escape_markdown(shorten_line(before))
         st.caption(f"View “{name}” does not exist. Showing “{first.title}” instead.")
     if before not in fitting:
         page.set(view=first.name)
     titles = {name: view.title for name, view in fitting.items()}
-    return fitting[page.segments("View", "view", titles, label_visibility="collapsed")]
+    return fitting[page.choose_segment("View", "view", titles, label_visibility="collapsed")]
 
 
-def first_view(fitting: Iterable[View], trace: Trace, focus: Focus) -> View:
+def find_first_view(fitting: Iterable[View], trace: Trace, focus: Focus) -> View:
     """Return the view with which a page opens: the first that fits and may lead."""
     views = list(fitting)
     return next((view for view in views if view.leads(trace, focus)), views[0])
@@ -127,18 +127,18 @@ def draw_figure_extras(view: Download, trace: Trace, focus: Focus, key: str) -> 
     )
     if expander.open:
         with expander:
-            data_table(view.table(trace, focus))
+            draw_data_table(view.table(trace, focus))
     draw_downloads(
         "Download this figure", {"": ShownView(view, trace, focus)}, f"{view.name}_{key}"
     )
 
 
-def data_table(table: Table) -> None:
+def draw_data_table(table: Table) -> None:
     """Draw a table."""
-    st.dataframe(as_columns(table), hide_index=True)
+    st.dataframe(build_columns(table), hide_index=True)
 
 
-def as_columns(table: Table) -> Mapping[str, list[str | int | float]]:
+def build_columns(table: Table) -> Mapping[str, list[str | int | float]]:
     """Return a table as columns, with invisible characters in its texts made visible."""
     columns: dict[str, list[str | int | float]] = {}
     for index, name in enumerate(table.columns):

@@ -15,23 +15,23 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.page import AnyPage, told_apart
+from areaviz.ui.app.page import AnyPage, make_names_unique
 from areaviz.ui.app.state import BRACKETS, TABLE, VIEW, WHY
 from areaviz.ui.components.items import draw_tree
 from areaviz.ui.components.ribbon import draw_ribbon
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
 from areaviz.ui.results.chart import (
-    data_table,
+    choose_view,
+    draw_data_table,
     draw_question,
     draw_titled_figure,
     draw_view_chart,
-    view_picker,
 )
-from areaviz.ui.results.display import display_of, has_legend, make_columns, room_of
+from areaviz.ui.results.display import find_display, get_chart_width, has_legend, make_columns
 from areaviz.ui.results.downloads import ShownView
 from areaviz.ui.results.shared_focus import apply_click, has_equal_selections
-from areaviz.ui.results.tabs import Tab
-from areaviz.ui.results.weight_explanation import TITLE as WHY_TITLE
+from areaviz.ui.results.tabs import ResultTab
+from areaviz.ui.results.weight_explanation import TAB_TITLE as WHY_TITLE
 from areaviz.ui.results.weight_explanation import draw_weight_explanation, has_terms
 from areaviz.views.difference import compute_difference, difference_figure, difference_table, fits
 
@@ -50,10 +50,10 @@ class SeenTrace:
     @property
     def shown(self) -> ShownView:
         """The part of the trace that the card shows."""
-        return ShownView(display_of(self.trace, self.focus)[1], self.trace, self.focus)
+        return ShownView(find_display(self.trace, self.focus)[1], self.trace, self.focus)
 
 
-def common_tabs(page: AnyPage, seen: Sequence[SeenTrace]) -> list[Tab]:
+def build_common_tabs(page: AnyPage, seen: Sequence[SeenTrace]) -> list[ResultTab]:
     """Return the tabs that every page has: the terms of a weight, the views and the numbers."""
 
     def draw_views(trace: Trace, focus: Focus) -> None:
@@ -61,21 +61,23 @@ def common_tabs(page: AnyPage, seen: Sequence[SeenTrace]) -> list[Tab]:
         if len(seen) == 2:
             _draw_difference(page, *seen)
 
-    draw, _ = display_of(seen[0].trace, seen[0].focus)
+    draw, _ = find_display(seen[0].trace, seen[0].focus)
     views = "All words at once" if has_legend(draw) else "More views"
     brackets = (
-        [Tab(BRACKETS, "As brackets", partial(_draw_brackets, page))] if draw is draw_tree else []
+        [ResultTab(BRACKETS, "As brackets", partial(_draw_brackets, page))]
+        if draw is draw_tree
+        else []
     )
     return [
         *brackets,
-        Tab(
+        ResultTab(
             WHY,
             WHY_TITLE,
             lambda trace, focus: draw_weight_explanation(page, trace, focus),
             has_terms,
         ),
-        Tab(VIEW, views, draw_views),
-        Tab(TABLE, "As a table", lambda trace, focus: _draw_tables(seen)),
+        ResultTab(VIEW, views, draw_views),
+        ResultTab(TABLE, "As a table", lambda trace, focus: _draw_tables(seen)),
     ]
 
 
@@ -83,20 +85,20 @@ def _draw_brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
     """Draw the tree as brackets above its sentence. A click selects a step of the tree."""
     after = apply_click(draw_ribbon(trace, focus, key="brackets"), focus)
     if after != focus:
-        page.hold(page.state.locking(after))
+        page.set_state(page.state.with_locked(after))
         st.rerun(scope="fragment")
 
 
-def card_parts(seen: Sequence[SeenTrace]) -> dict[str, ShownView]:
+def list_card_parts(seen: Sequence[SeenTrace]) -> dict[str, ShownView]:
     """Return the parts of the card, by unique titles."""
-    titles = told_apart([one.title for one in seen])
+    titles = make_names_unique([one.title for one in seen])
     return dict(zip(titles, [one.shown for one in seen], strict=True))
 
 
 def _draw_views(page: AnyPage, seen: Sequence[SeenTrace]) -> None:
     """Draw one view of every trace with its files."""
     first = seen[0].shown
-    view = view_picker(page, first.trace, first.focus, first.view)
+    view = choose_view(page, first.trace, first.focus, first.view)
     if view is None:
         st.caption("No view is available for this selection.")
         return
@@ -109,13 +111,15 @@ def _draw_views(page: AnyPage, seen: Sequence[SeenTrace]) -> None:
         )
         seen = [replace(one, focus=replace(one.focus, side="query", items=())) for one in seen]
     fitting = [view.fits(one.trace, one.focus) for one in seen]
-    top = _common_top(view, seen) if all(fitting) else None
+    top = _find_common_limit(view, seen) if all(fitting) else None
     for index, (one, place) in enumerate(zip(seen, make_columns(traces, "views"), strict=True)):
         with place:
             if len(seen) > 1:
                 st.caption(escape_markdown(one.title))
             if fitting[index]:
-                draw_view_chart(view, one.trace, one.focus, str(index), room_of(traces), top)
+                draw_view_chart(
+                    view, one.trace, one.focus, str(index), get_chart_width(traces), top
+                )
                 if view.name == OVERVIEW:
                     _draw_head_statistics(one.trace, one.focus, index)
             else:
@@ -131,7 +135,7 @@ def _draw_head_statistics(trace: Trace, focus: Focus, index: int) -> None:
             st.caption(WHAT_NAMES_MEAN)
 
 
-def _common_top(view: View, seen: Sequence[SeenTrace]) -> float | None:
+def _find_common_limit(view: View, seen: Sequence[SeenTrace]) -> float | None:
     """Return the upper end of the traces' common colour scale, None if they have their own."""
     if len(seen) == 1 or view.played:
         return None
@@ -143,16 +147,16 @@ def _draw_difference(page: AnyPage, one: SeenTrace, other: SeenTrace) -> None:
     pair = one.trace, other.trace, one.focus, other.focus
     if not fits(*pair):
         return
-    if page.widget(st.toggle, "Show the difference between the two maps", "differs"):
+    if page.draw_widget(st.toggle, "Show the difference between the two maps", "differs"):
         found = compute_difference(*pair)
         figure = relabel_for_width(difference_figure(found, (one.title, other.title)), WIDE)
         draw_titled_figure(figure, "apart_map", figure.layout.meta["title"])
         with st.expander("Data of the difference", type="compact", key="apart_numbers"):
-            data_table(difference_table(found))
+            draw_data_table(difference_table(found))
 
 
 def _draw_tables(seen: Sequence[SeenTrace]) -> None:
     """Draw the numbers of the card, and a description of their run."""
     for one in seen:
         st.caption(escape_markdown(figure_caption(one.trace, one.focus)))
-        data_table(one.shown.view.table(one.trace, one.focus))
+        draw_data_table(one.shown.view.table(one.trace, one.focus))

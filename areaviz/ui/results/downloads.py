@@ -20,12 +20,12 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.language import get_language
-from areaviz.ui.results.live_download import live_html, live_refusal
+from areaviz.ui.results.live_download import build_live_html, explain_live_refusal
 from areaviz.views import VIEWS
 
-PAGE = ("html",)
-GROUPS = {
-    "One interactive page with everything, which opens without this app": PAGE,
+PAGE_EXTENSIONS = ("html",)
+FILE_GROUPS = {
+    "One interactive page with everything, which opens without this app": PAGE_EXTENSIONS,
     "Animation": ("gif",),
     "Figure for print": ("svg", "pdf", "png"),
     "Data behind the figure": ("csv", "json"),
@@ -38,8 +38,8 @@ TOO_LARGE = (
     " below and export a larger page, or fewer layers, with: python -m areaviz export trace.npz"
     " page.html --limit 64"
 )
-PAPER = Paper()
-_REFUSALS, MAX_STORED_REFUSALS = "page_refusals", 8
+DEFAULT_PAPER = Paper()
+_REFUSALS_KEY, MAX_STORED_REFUSALS = "page_refusals", 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +77,7 @@ class DownloadFile:
 
 
 def list_files(
-    view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER
+    view: Download, trace: Trace, focus: Focus, paper: Paper = DEFAULT_PAPER
 ) -> Mapping[str, DownloadFile]:
     """Return the files of a view by extension. Creating one does not access the disk."""
     name, movie = make_file_stem(view.name, trace, focus), view.movie
@@ -100,7 +100,7 @@ def list_files(
         partial(_create_page, view, trace, focus, get_language()),
         "Interactive page (.html)",
     )
-    made["npz"] = DownloadFile(trace_name(trace), lambda: codec.to_bytes(trace), "Trace")
+    made["npz"] = DownloadFile(name_trace_file(trace), lambda: codec.to_bytes(trace), "Trace")
     return made
 
 
@@ -119,35 +119,37 @@ def _draw_menu(shown: ShownView, key: str) -> None:
     """Draw the choice of the figure's size, the files in groups, and the Python code."""
     trace, paper = shown.trace, _choose_paper(key)
     made = list_files(shown.view, trace, shown.focus, paper)
-    for title, kinds in GROUPS.items():
+    for title, kinds in FILE_GROUPS.items():
         group = [made[kind] for kind in kinds if kind in made]
         if not group:
             continue
         st.caption(title)
-        refusal = page_refusal(trace) if kinds == PAGE else ""
+        refusal = explain_page_refusal(trace) if kinds == PAGE_EXTENSIONS else ""
         if refusal:
             st.caption(refusal)
         else:
             _draw_buttons(group, key)
-        if kinds == PAGE:
+        if kinds == PAGE_EXTENSIONS:
             _draw_live_page_button(trace, shown.focus, key)
     st.caption("Python code that redraws this figure from the trace")
-    code = write_python_lines(shown.view.name, trace, shown.focus, paper, trace_name(trace))
+    code = write_python_lines(shown.view.name, trace, shown.focus, paper, name_trace_file(trace))
     st.code(code, "python")
 
 
 def _draw_live_page_button(trace: Trace, focus: Focus, key: str) -> None:
     """Draw the button of the live page, or the sentence that says why there is none."""
     st.caption("As a live page: one file that runs the model without this app")
-    refusal = live_refusal(trace)
+    refusal = explain_live_refusal(trace)
     if refusal:
         st.caption(refusal)
         return
     name = f"{trace.request.model}_live.html"
-    _draw_buttons([DownloadFile(name, lambda: live_html(trace, focus), "Live page (.html)")], key)
+    _draw_buttons(
+        [DownloadFile(name, lambda: build_live_html(trace, focus), "Live page (.html)")], key
+    )
 
 
-def trace_name(trace: Trace) -> str:
+def name_trace_file(trace: Trace) -> str:
     """Return the name of a trace's file."""
     return f"{trace.request.model or 'attention'}_trace.npz"
 
@@ -165,7 +167,7 @@ def _choose_paper(key: str) -> Paper:
         letters = st.segmented_control(
             "Font size (pt)",
             LETTERS,
-            default=PAPER.letters,
+            default=DEFAULT_PAPER.letters,
             required=True,
             format_func=lambda size: f"{size:g}",
             key=f"letters_{key}",
@@ -173,14 +175,14 @@ def _choose_paper(key: str) -> Paper:
     return Paper(WIDTHS[width], letters)
 
 
-def page_refusal(trace: Trace) -> str:
+def explain_page_refusal(trace: Trace) -> str:
     """Return why a trace cannot be exported as a page, in one sentence, or "".
 
     This is an estimate. `_create_page` decides. The result is cached, because every run of the
     page needs it.
     """
     key = trace.request, tuple((site, one.weights.shape) for site, one in trace.maps.items())
-    known: dict[object, str] = st.session_state.setdefault(_REFUSALS, {})
+    known: dict[object, str] = st.session_state.setdefault(_REFUSALS_KEY, {})
     if key not in known:
         while len(known) >= MAX_STORED_REFUSALS:
             known.pop(next(iter(known)))

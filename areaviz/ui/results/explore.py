@@ -20,31 +20,31 @@ from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.state import COMPARE, NOTHING, VIEW
-from areaviz.ui.results.chart import draw_view_chart, draw_warnings, output_text
-from areaviz.ui.results.common_tabs import SeenTrace, card_parts, common_tabs
+from areaviz.ui.results.chart import draw_output, draw_view_chart, draw_warnings
+from areaviz.ui.results.common_tabs import SeenTrace, build_common_tabs, list_card_parts
 from areaviz.ui.results.display import (
-    display_of,
     draw_chart,
-    explains_itself,
+    find_display,
+    get_chart_width,
+    has_all_layers,
     has_legend,
+    is_self_explaining,
     make_columns,
-    room_of,
-    shows_layers,
 )
 from areaviz.ui.results.downloads import draw_downloads
-from areaviz.ui.results.focus import current_focus, focus_picker
+from areaviz.ui.results.focus import draw_focus_picker, get_current_focus
 from areaviz.ui.results.shared_focus import apply_click, fit_to_other_trace, follow_click
-from areaviz.ui.results.tabs import Tab, draw_tabs, tab_row
+from areaviz.ui.results.tabs import ResultTab, draw_tab_row, draw_tabs
 from areaviz.ui.results.uploaded_traces import wait_for_turn
 from areaviz.views import VIEWS
 
-TOGETHER = "together"
+COMBINED_KEY = "together"
 """The name by which several ribbons on a page are linked."""
-CERTAINTY, BLIND = VIEWS["probabilities"], Focus("")
+PROBABILITIES_VIEW, NO_FOCUS = VIEWS["probabilities"], Focus("")
 """The view and selection for a trace without attention: the probabilities of its output."""
 Traces = Sequence[Trace]
 Titles = Sequence[str]
-Say = Callable[[Trace], str]
+DescribeFunction = Callable[[Trace], str]
 """Returns the sentence above the picture of a trace, as Markdown; "" if the picture has its own."""
 
 
@@ -55,8 +55,8 @@ def draw_results(
     titles: Titles,
     request: Request | None = None,
     further: Mapping[str, str] = NOTHING,
-    tabs: Sequence[Tab] = (),
-    say: Say | None = None,
+    tabs: Sequence[ResultTab] = (),
+    say: DescribeFunction | None = None,
     check: Callable[[], object] | None = None,
     before: Callable[[], None] | None = None,
 ) -> None:
@@ -79,16 +79,16 @@ def draw_results(
         if check is not None:
             check()
         further = {**_get_compared_param(traces), **further}
-        first, focus, parts = traces[0], BLIND, {}
+        first, focus, parts = traces[0], NO_FOCUS, {}
         traces, titles = _keep_attending(traces, titles, say)
         if traces:
-            with _card_place(before, len(traces)), st.container(border=True, key="card"):
+            with _draw_card_place(before, len(traces)), st.container(border=True, key="card"):
                 seen = _draw_card(page, traces, titles, request, say)
             first, focus = traces[0], seen[0].focus
-            tabs = [*tabs, *common_tabs(page, seen)]
-            parts = card_parts(seen)
+            tabs = [*tabs, *build_common_tabs(page, seen)]
+            parts = list_card_parts(seen)
         tabs = [tab for tab in tabs if tab.fits(first, focus)]
-        end = tab_row(page, tabs)
+        end = draw_tab_row(page, tabs)
         draw_tabs(page, tabs, first, focus)
         with end:
             if parts:
@@ -96,10 +96,10 @@ def draw_results(
             if request:
                 view = page.state.view if VIEW in page.state.tabs else ""
                 link = page.state.to_link(request, focus if traces else None, view)
-                page.offer(link | further, request)
+                page.offer_link(link | further, request)
 
 
-def _card_place(before: Callable[[], None] | None, count: int) -> DeltaGenerator:
+def _draw_card_place(before: Callable[[], None] | None, count: int) -> DeltaGenerator:
     """Draw the part before the card, and return the place of the card."""
     if before is None:
         return st.container()
@@ -122,7 +122,9 @@ def _get_compared_param(traces: Traces) -> dict[str, str]:
     return {}
 
 
-def _keep_attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces, Titles]:
+def _keep_attending(
+    traces: Traces, titles: Titles, say: DescribeFunction | None
+) -> tuple[Traces, Titles]:
     """Return the traces with attention; for the rest, draw only the output and its confidence."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
@@ -131,50 +133,54 @@ def _keep_attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Tr
             names.append(title)
             continue
         with st.container(border=True):
-            _draw_heading(trace, title, f"blind_{index}", BLIND, say)
+            _draw_heading(trace, title, f"blind_{index}", NO_FOCUS, say)
             noun = next((name for name in ("picture", "clip") if name in trace.fields), "sentence")
             st.caption(
                 f"This model has no attention to show. It encodes the whole {noun} once, before it"
                 " generates text."
             )
-            if CERTAINTY.fits(trace, BLIND):
-                draw_view_chart(CERTAINTY, trace, BLIND, f"blind_{index}")
+            if PROBABILITIES_VIEW.fits(trace, NO_FOCUS):
+                draw_view_chart(PROBABILITIES_VIEW, trace, NO_FOCUS, f"blind_{index}")
     return attending, names
 
 
 def _draw_card(
-    page: AnyPage, traces: Traces, titles: Titles, request: Request | None, say: Say | None
+    page: AnyPage,
+    traces: Traces,
+    titles: Titles,
+    request: Request | None,
+    say: DescribeFunction | None,
 ) -> list[SeenTrace]:
     """Draw the pictures and the choice of site and layer. Return the seen part of each trace."""
-    focus = current_focus(page, traces[0])
+    focus = get_current_focus(page, traces[0])
     # The form above already names a single model.
     headings = titles if len(traces) > 1 or request is None else [""]
     chosen = _draw_ribbons(page, traces, headings, focus, say)
-    draw, _ = display_of(traces[0], focus)
-    is_whole = shows_layers(draw)
+    draw, _ = find_display(traces[0], focus)
+    is_whole = has_all_layers(draw)
     with st.popover("More", key=page.key("more")) if is_whole else st.container():
         if is_whole:
             noun = get_layer_noun(focus.site)
             st.caption(f"The picture shows every {noun}. What if and More views use this one:")
-        focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
+        draw_focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
     return [SeenTrace(*one) for one in zip(titles, traces, chosen, strict=True)]
 
 
 def _draw_ribbons(
-    page: AnyPage, traces: Traces, titles: Titles, focus: Focus, say: Say | None
+    page: AnyPage, traces: Traces, titles: Titles, focus: Focus, say: DescribeFunction | None
 ) -> list[Focus]:
     """Draw a ribbon per trace. Return the selection in each, first the page's selection."""
-    link = TOGETHER if len(traces) > 1 else None
+    link = COMBINED_KEY if len(traces) > 1 else None
     seen = []
     for index, (trace, place) in enumerate(
         zip(traces, make_columns(traces, "ribbons"), strict=True)
     ):
         asked = chosen = fit_to_other_trace(traces[0], trace, focus)
-        draw, _ = display_of(trace, asked)
+        draw, _ = find_display(trace, asked)
         with place:
             # A picture with its own sentence comes before the sentence about the whole output.
-            is_below = say is not None and explains_itself(draw)
-            above = _no_sentence if is_below else say
+            is_below = say is not None and is_self_explaining(draw)
+            above = _describe_nothing if is_below else say
             _draw_heading(trace, titles[index], f"{index}", asked, above)
             if asked.site in trace.maps:
                 more: dict[str, Any] = {}
@@ -182,13 +188,13 @@ def _draw_ribbons(
                     more = {"link": link, "matches": _find_matching_words(traces, trace, asked)}
                 selection = draw(trace, asked, key=f"{draw.__name__}_{index}", **more)
                 chosen = apply_click(selection, asked)
-            draw_chart(trace, chosen, f"card_{index}", room_of(traces))
+            draw_chart(trace, chosen, f"card_{index}", get_chart_width(traces))
             if say and is_below and (sentence := say(trace)):
                 st.markdown(sentence)
         after = focus if chosen == asked else follow_click(traces[0], trace, focus, asked, chosen)
         if after != focus:
             focus = after
-            page.hold(page.state.locking(focus))
+            page.set_state(page.state.with_locked(focus))
             # The ribbons drawn so far do not show the new selection yet.
             if index:
                 st.rerun()
@@ -196,11 +202,13 @@ def _draw_ribbons(
     return seen
 
 
-def _no_sentence(_: Trace) -> str:
+def _describe_nothing(_: Trace) -> str:
     return ""
 
 
-def _draw_heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None = None) -> None:
+def _draw_heading(
+    trace: Trace, title: str, key: str, focus: Focus, say: DescribeFunction | None = None
+) -> None:
     """Draw the title of a trace, the sentence about it, and reasons to doubt it.
 
     Without a sentence, draw the output, unless it is a text of the picture below.
@@ -214,7 +222,7 @@ def _draw_heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | N
             if sentence := say(trace):
                 st.markdown(sentence)
         elif trace.output.field != NO_OUTPUT.field and not is_drawn:
-            output_text(trace)
+            draw_output(trace)
         draw_warnings(trace)
 
 

@@ -15,32 +15,32 @@ from areaviz.drawing.sites import get_layer_noun, list_model_sites, name_site
 from areaviz.trace.best_alignment import BEST, split_best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.engine import find_card
 from areaviz.ui.app.markdown import escape_markdown, shorten_line
 from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.state import ALL_HEADS, BEST_LAYER
 
-Name = Callable[[Any], str]
-TOLD_SITE = "encoder-decoder"
+FormatFunction = Callable[[Any], str]
+SUPERVISED_SITE = "encoder-decoder"
 """The site at which captioners learn from boxes where to look."""
 
 
-def current_focus(page: AnyPage, trace: Trace) -> Focus:
+def get_current_focus(page: AnyPage, trace: Trace) -> Focus:
     """Return the selection fitted to `trace`. Draw a caption about parts that the trace lacks."""
     site = _choose_option(
         page, "site", "Attention type", list_model_sites(trace), partial(name_site, trace)
     )
-    page.hold(page.state.opening_at(site))
+    page.set_state(page.state.at_site(site))
     noun = get_layer_noun(site).capitalize()
-    layer = _choose_option(page, "layer", noun, layer_choices(trace, site), layer_name)
+    layer = _choose_option(page, "layer", noun, list_layer_choices(trace, site), format_layer)
     head = ALL_HEADS
     if layer == BEST_LAYER:
         site, layer = site + BEST, 0
     else:
-        head = _choose_option(page, "head", "Head", list_heads(trace, site), head_name)
+        head = _choose_option(page, "head", "Head", list_heads(trace, site), format_head)
     locked = page.state.locked
     wanted = replace(locked, site=site, layer=layer, head=None if head == ALL_HEADS else head)
-    if locked.site != site and not _same_field(trace, locked.side, locked.site, site):
+    if locked.site != site and not _have_same_field(trace, locked.side, locked.site, site):
         wanted = replace(wanted, side="query", items=())
     focus = fit_selection(trace, wanted)
     if focus != wanted:
@@ -48,13 +48,13 @@ def current_focus(page: AnyPage, trace: Trace) -> Focus:
             "Some of the selected tokens are past the end of this text and were removed from the"
             " selection."
         )
-    if not focus.items and focus.side == "query" and len(side_field(trace, focus)) == 1:
+    if not focus.items and focus.side == "query" and len(get_side_field(trace, focus)) == 1:
         # There is nothing else to select, so show its attention at once.
         focus = replace(focus, items=(0,))
     return focus
 
 
-def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True) -> None:
+def draw_focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True) -> None:
     """Draw the widgets for layer, site and head. Items are selected in the map itself.
 
     Args:
@@ -65,20 +65,20 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
     """
     site, best = split_best_site(site)
     about = f"Best alignment: {trace.maps[site + BEST].derived}" if best else None
-    told = told_sentence(known_card(trace.request.model), site, page.state.layer)
+    told = describe_supervision(find_card(trace.request.model), site, page.state.layer)
     if told:
         st.caption(told)
     with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
         # If there are more options than the last number, draw a list. If there are fewer than the
         # number before it, draw nothing: one site, one layer or one head leaves no choice.
         noun = get_layer_noun(site).capitalize()
-        names = layer_names(trace, site)
-        _draw_choice(page, "layer", noun, layer_choices(trace, site), names, 2, 32, about)
+        names = get_layer_format(trace, site)
+        _draw_choice(page, "layer", noun, list_layer_choices(trace, site), names, 2, 32, about)
         _draw_choice(
             page, "site", "Attention type", list_model_sites(trace), partial(name_site, trace), 2, 4
         )
         if has_heads and not best:
-            _draw_choice(page, "head", "Head", list_heads(trace, site), head_name, 3, 32)
+            _draw_choice(page, "head", "Head", list_heads(trace, site), format_head, 3, 32)
 
 
 def _draw_choice(
@@ -86,7 +86,7 @@ def _draw_choice(
     name: str,
     label: str,
     options: Sequence[object],
-    of: Name,
+    of: FormatFunction,
     fewest: int,
     most: int,
     about: str | None = None,
@@ -94,11 +94,13 @@ def _draw_choice(
     """Draw a choice. `about` is its help text."""
     if len(options) > most:
         width = 320 if name == "site" else 120
-        page.widget(st.selectbox, label, name, options, width=width, format_func=of, help=about)
+        page.draw_widget(
+            st.selectbox, label, name, options, width=width, format_func=of, help=about
+        )
     elif len(options) >= fewest:
         # The names of sites explain themselves.
         visible = "collapsed" if name == "site" else "visible"
-        page.widget(
+        page.draw_widget(
             st.segmented_control,
             label,
             name,
@@ -110,10 +112,10 @@ def _draw_choice(
         )
 
 
-def told_sentence(card: Card | None, site: str, layer: int | None) -> str:
+def describe_supervision(card: Card | None, site: str, layer: int | None) -> str:
     """Return the sentence that says which head of a layer learned from boxes, or ""."""
     told = card.told_head if card else None
-    if told is None or site != TOLD_SITE or told[0] != layer:
+    if told is None or site != SUPERVISED_SITE or told[0] != layer:
         return ""
     return (
         f"Head {told[1] + 1} was **told where to look**: boxes around the named things taught it."
@@ -126,7 +128,7 @@ def list_layers(trace: Trace, site: str) -> range:
     return range(trace.maps[site].layers if site in trace.maps else 1)
 
 
-def layer_choices(trace: Trace, site: str) -> list[int]:
+def list_layer_choices(trace: Trace, site: str) -> list[int]:
     """Return the options for layers: each layer, then the best alignment if there is one."""
     best = [BEST_LAYER] if site + BEST in trace.maps else []
     return [*list_layers(trace, site), *best]
@@ -137,12 +139,12 @@ def list_heads(trace: Trace, site: str) -> list[int]:
     return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
 
 
-def layer_name(layer: int) -> str:
+def format_layer(layer: int) -> str:
     """Return the name of a layer on the page, counted from 1."""
     return "Best alignment" if layer == BEST_LAYER else str(layer + 1)
 
 
-def layer_names(trace: Trace, site: str) -> Name:
+def get_layer_format(trace: Trace, site: str) -> FormatFunction:
     """Return the function that names a layer of a site, with the kind of its areas.
 
     If some layers attend to areas and others only to single items, the names are “1 · areas” and
@@ -150,22 +152,22 @@ def layer_names(trace: Trace, site: str) -> Name:
     """
     attention = trace.maps.get(site)
     if attention is None or not isinstance(attention.weights, np.ndarray):
-        return layer_name
+        return format_layer
     # The first areas of a grid are its items, so all later ones have several items.
     several = [bool(layer[..., attention.grid.items :].any()) for layer in attention.weights]
     if all(several) or not any(several):
-        return layer_name
-    single = _items_name(trace.fields[attention.memory])
+        return format_layer
+    single = _name_items(trace.fields[attention.memory])
 
     def name(layer: int) -> str:
         if layer == BEST_LAYER:
-            return layer_name(layer)
+            return format_layer(layer)
         return f"{layer + 1} · {'areas' if several[layer] else single}"
 
     return name
 
 
-def _items_name(field: Field) -> str:
+def _name_items(field: Field) -> str:
     """Return the plural noun for the items to which a layer without areas attends."""
     if not field.is_text:
         return "cells" if field.is_picture else "single"
@@ -173,12 +175,12 @@ def _items_name(field: Field) -> str:
     return "words" if (lengths > 1).any() else "characters"
 
 
-def head_name(head: int) -> str:
+def format_head(head: int) -> str:
     """Return the name of a head on the page, counted from 1."""
     return "All" if head == ALL_HEADS else str(head + 1)
 
 
-def side_field(trace: Trace, focus: Focus) -> Field:
+def get_side_field(trace: Trace, focus: Focus) -> Field:
     """Return the field in which a selection chooses items."""
     attention = trace.maps.get(focus.site) or trace.gazes[focus.site]
     return trace.fields[attention.query if focus.side == "query" else attention.memory]
@@ -186,7 +188,7 @@ def side_field(trace: Trace, focus: Focus) -> Field:
 
 def fit_selection(trace: Trace, focus: Focus) -> Focus:
     """Return a selection on a site of `trace`, without a layer, head or items that it lacks."""
-    length = len(side_field(trace, focus))
+    length = len(get_side_field(trace, focus))
     return replace(
         focus,
         layer=min(focus.layer, list_layers(trace, focus.site)[-1]),
@@ -195,14 +197,16 @@ def fit_selection(trace: Trace, focus: Focus) -> Focus:
     )
 
 
-def _same_field(trace: Trace, side: str, *sites: str) -> bool:
+def _have_same_field(trace: Trace, side: str, *sites: str) -> bool:
     """Return whether these sites have equal items on that side."""
     if not all(site in trace.maps or site in trace.gazes for site in sites):
         return False
-    return len({side_field(trace, Focus(site, side=side)).name for site in sites}) == 1
+    return len({get_side_field(trace, Focus(site, side=side)).name for site in sites}) == 1
 
 
-def _choose_option(page: AnyPage, name: str, label: str, options: Sequence[Any], of: Name) -> Any:
+def _choose_option(
+    page: AnyPage, name: str, label: str, options: Sequence[Any], of: FormatFunction
+) -> Any:
     """Return the value chosen or linked before if it is one of `options`, else the first."""
     before = getattr(page.state, name)
     if before in options:

@@ -17,28 +17,30 @@ from areaviz.drawing.step_picture import count_steps
 from areaviz.interactive.digit_glimpses import DigitReading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.engine import find_card
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
 from areaviz.ui.components.items import draw_readings
-from areaviz.ui.forms.mechanisms_form import MECHANISMS, WaysPage, readers_of
-from areaviz.ui.results.mechanism_tabs import Shown, below_readings
-from areaviz.ui.results.output_warnings import first_sentence, list_output_warnings
-from areaviz.ui.results.result_page import up_to_date
+from areaviz.ui.forms.mechanisms_form import MECHANISMS, MechanismsPage, list_digit_models
+from areaviz.ui.results.mechanism_tabs import ShownModels, draw_mechanism_tabs
+from areaviz.ui.results.output_warnings import get_first_sentence, list_output_warnings
+from areaviz.ui.results.result_page import get_current_result
 
-SOFT = "Bright is what soft attention read. "
+SOFT_NOTE = "Bright is what soft attention read. "
 WHAT_IS_DRAWN = (
     "A frame is what was read at this look. From look 2 on, a line joins the middles of the looks,"
     " and the filled dot is the newest."
 )
 
 
-def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
+def draw_four_ways(
+    page: MechanismsPage, backend: Backend, cards: Cards, requests: Sequence[Request]
+) -> None:
     """Run one request for each model, and draw all models at the chosen step."""
-    asked = readers_of(cards, page.state.kind)
-    result = up_to_date(page, backend, requests, [reader.card.name for reader in asked])
+    asked = list_digit_models(cards, page.state.kind)
+    result = get_current_result(page, backend, requests, [reader.card.name for reader in asked])
     traces = dict(zip(result.titles, result.traces, strict=True))
-    _own_picture(requests[0], asked[0].card)
+    _draw_own_picture_note(requests[0], asked[0].card)
     names = [(reader, reader.card.name) for reader in asked]
     shown = [(reader, traces[name]) for reader, name in names if name in traces]
     step = _draw_readings(page, shown)
@@ -50,19 +52,19 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
             " read a digit among clutter: change what is read."
         )
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        soft = SOFT if any(way.mechanism == "item-wise soft" for way in ways) else ""
+        soft = SOFT_NOTE if any(way.mechanism == "item-wise soft" for way in ways) else ""
         st.caption(f"{soft}{WHAT_IS_DRAWN}")
         if _is_comparable(result.traces):
-            page.widget(
+            page.draw_widget(
                 st.toggle,
                 "Against the average of all looks",
                 "is_against",
                 help="Takes out the cells that a model attends to in every look.",
             )
-    below_readings(page, shown, step, result.requests[0] if result.is_current else None)
+    draw_mechanism_tabs(page, shown, step, result.requests[0] if result.is_current else None)
 
 
-def _draw_readings(page: WaysPage, shown: Shown) -> int:
+def _draw_readings(page: MechanismsPage, shown: ShownModels) -> int:
     """Draw all readings at the same look, and return the number of this look, counted from 0.
 
     The page opens at the first look.
@@ -76,7 +78,7 @@ def _draw_readings(page: WaysPage, shown: Shown) -> int:
         readings.append(DigitReading(reader.title, reader.way.what, trace, _list_notes(trace)))
     with st.container(key="ways"):
         look = draw_readings(
-            readings, _digits_shown(drawn[0]), look, against, key=page.key("looks")
+            readings, _get_shown_digits(drawn[0]), look, against, key=page.key("looks")
         )
     look = min(max(0, look), most - 1)
     if most > 1:
@@ -87,13 +89,13 @@ def _draw_readings(page: WaysPage, shown: Shown) -> int:
 def _list_notes(trace: Trace) -> list[str]:
     """Return notes for the user about a run, and reasons to doubt it."""
     said = [f"Note: {trace.details['warning']}"] if "warning" in trace.details else []
-    return [*said, *list_output_warnings(known_card(trace.request.model), trace)]
+    return [*said, *list_output_warnings(find_card(trace.request.model), trace)]
 
 
-def _own_picture(request: Request, card: Card) -> None:
+def _draw_own_picture_note(request: Request, card: Card) -> None:
     """Draw a note on what the models can do with a picture that is not one of the app's samples."""
     if request.picture is not None and request.picture.name not in SAMPLES:
-        st.warning(escape_markdown(first_sentence(card.limits)))
+        st.warning(escape_markdown(get_first_sentence(card.limits)))
 
 
 def _is_comparable(traces: Sequence[Trace]) -> bool:
@@ -101,7 +103,7 @@ def _is_comparable(traces: Sequence[Trace]) -> bool:
     return any(trace.maps and count_steps(trace) > 1 for trace in traces)
 
 
-def _digits_shown(trace: Trace) -> str:
+def _get_shown_digits(trace: Trace) -> str:
     """Return the digits in the picture, if they are known."""
     picture = trace.request.picture
     known = SAMPLES.get(picture.name) if picture else None

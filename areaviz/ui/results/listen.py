@@ -14,8 +14,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
-from areaviz.ui.results.result_page import show_traces
-from areaviz.ui.what_if.change_texts import share_words
+from areaviz.ui.results.result_page import draw_traces
+from areaviz.ui.what_if.change_texts import describe_normalisation
 from areaviz.views.sound_alignment import GOLD
 
 
@@ -25,11 +25,11 @@ def _get_title(request: Request, requests: Sequence[Request], cards: Cards) -> s
         return cards[request.model].title
     for change in request.changes:
         if isinstance(change, Share):
-            return share_words(change)
+            return describe_normalisation(change)
     return "As trained"
 
 
-def with_gold(trace: Trace) -> Trace:
+def add_gold_times(trace: Trace) -> Trace:
     """Add to a trace of a sample recording the times in seconds at which its digits are spoken."""
     sound = trace.request.sound
     sample = SAMPLES.get(sound.name) if sound else None
@@ -53,5 +53,7 @@ def describe_transcript(trace: Trace) -> str:
     return f"Heard: **{escape_markdown(heard)}**, said: {said}, {pluralise(wrong, 'mistake')}."
 
 
-show_heard = partial(show_traces, say=describe_transcript, complete=with_gold, name=_get_title)
+draw_transcripts = partial(
+    draw_traces, say=describe_transcript, complete=add_gold_times, name=_get_title
+)
 """Run the requests, show the transcripts, and explore their attention."""

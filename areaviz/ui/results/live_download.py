@@ -13,13 +13,13 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.markdown import escape_markdown
 
-CHANGED = "A live page opens with a run without changes. Undo your changes to download it."
+CHANGED_REFUSAL = "A live page opens with a run without changes. Undo your changes to download it."
 
 
-def live_refusal(trace: Trace) -> str:
+def explain_live_refusal(trace: Trace) -> str:
     """Return why there is no live page of a trace's model as Markdown, "" if there is one."""
     if trace.request.changes:
-        return CHANGED
+        return CHANGED_REFUSAL
     folder = _find_folder(trace)
     if folder is None:
         name = escape_markdown(trace.request.model) or "this model"
@@ -31,7 +31,7 @@ def live_refusal(trace: Trace) -> str:
     return ""
 
 
-def live_html(trace: Trace, focus: Focus) -> bytes:
+def build_live_html(trace: Trace, focus: Focus) -> bytes:
     """Return the live page of a trace's model, which opens with the trace."""
     folder = _find_folder(trace)
     assert folder is not None

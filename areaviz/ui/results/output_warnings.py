@@ -18,7 +18,7 @@ LOW_CONFIDENCE = 0.5
 """Warn if the mean probability is below this value."""
 HIGH_SURPRISE = 5.0
 """Warn if the mean token probability is this many times lower than on held-out text."""
-LEAST_ADVANTAGE = 0.05
+MIN_POINTING_ADVANTAGE = 0.05
 """Warn if a head's share of correct pointing exceeds that of fixed places by less than this."""
 
 
@@ -26,14 +26,17 @@ def list_output_warnings(card: Card | None, trace: Trace) -> list[str]:
     """Return one sentence per reason to doubt a run. A model without a card allows fewer checks."""
     reasons = []
     if card is not None:
-        reasons += [warn_of_picture_type(card, trace.request.picture), attention_doubt(card)]
+        reasons += [
+            warn_of_picture_type(card, trace.request.picture),
+            explain_attention_doubt(card),
+        ]
         if is_user_upload(trace.request):
             reasons.append(card.limits)
     reads_english = card is None or card.recipe.get("source", "en") == "en"
     if reads_english and is_probably_german(trace.request.text):
         reasons.append("This reads like German, but the model reads English.")
     if len(trace.output.probabilities) and (unsure := _warn_of_low_confidence(card, trace)):
-        knows = f" {first_sentence(card.limits)}" if card and card.limits not in reasons else ""
+        knows = f" {get_first_sentence(card.limits)}" if card and card.limits not in reasons else ""
         reasons.append(f"{unsure}{knows}")
     return [reason for reason in reasons if reason]
 
@@ -44,7 +47,7 @@ def _warn_of_low_confidence(card: Card | None, trace: Trace) -> str:
     A language model gives the tokens of every text low probabilities. So a text is compared with
     held-out texts.
     """
-    likely = mean_probability(trace)
+    likely = compute_mean_probability(trace)
     if not is_one_text(trace):
         if likely >= LOW_CONFIDENCE:
             return ""
@@ -66,26 +69,26 @@ def is_user_upload(request: Request) -> bool:
     return is_own_sound or (clip is not None and clip.name not in CLIPS)
 
 
-def mean_probability(trace: Trace) -> float:
+def compute_mean_probability(trace: Trace) -> float:
     """Return the geometric mean of the probabilities of the output's items."""
     likely = np.maximum(trace.output.probabilities, 1e-12)
     return float(np.exp(np.log(likely).mean()))
 
 
-def first_sentence(text: str) -> str:
+def get_first_sentence(text: str) -> str:
     """Return the text up to and including the first full stop."""
     before, stop, _ = text.partition(". ")
     return before + stop.strip()
 
 
-def attention_doubt(card: Card) -> str:
+def explain_attention_doubt(card: Card) -> str:
     """Return a sentence if attention points no better than fixed places, or ""."""
     measured = card.attention.get("encoder-decoder, test", {})
     if not {"pointing", "pointing_position", "words"} <= measured.keys():
         return ""
     own, fixed = measured["pointing"], measured["pointing_position"]
     middle = measured.get("pointing_middle", 0.0)
-    if own - max(fixed, middle) >= LEAST_ADVANTAGE:
+    if own - max(fixed, middle) >= MIN_POINTING_ADVANTAGE:
         return ""
     doubt = (
         f"The maps of this model do not show where it found a word. Over {int(measured['words']):,}"

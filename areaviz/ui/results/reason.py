@@ -11,10 +11,10 @@ from areaviz.trace.record import Trace
 from areaviz.trace.tree import read_tree
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.forms.reason_samples import STORIES
-from areaviz.ui.results.result_page import show_traces
+from areaviz.ui.results.result_page import draw_traces
 
 
-def with_gold(trace: Trace) -> Trace:
+def add_gold_facts(trace: Trace) -> Trace:
     """Add to a trace of a sample story its right answer and the facts from which it follows."""
     for story in STORIES:
         if story.text == trace.request.text:
@@ -52,5 +52,5 @@ def _describe_tree(trace: Trace) -> str:
     )
 
 
-show_reason = partial(show_traces, say=describe_answer, complete=with_gold)
+draw_answers = partial(draw_traces, say=describe_answer, complete=add_gold_facts)
 """Run the requests, show the answers, and explore their attention."""

@@ -19,23 +19,23 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_error, show_errors
-from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.page import AnyPage, Page, S_co
 from areaviz.ui.app.progress import run_requests
 from areaviz.ui.app.state import COMPARE, WHAT_IF, Cards
-from areaviz.ui.forms.example_links import examples_menu
-from areaviz.ui.forms.options import ModelState, options_popover, other_picker
-from areaviz.ui.results.attribution import attribution_tab, with_attribution
-from areaviz.ui.results.explore import Say, draw_results
-from areaviz.ui.results.tabs import Tab
-from areaviz.ui.results.uploaded_traces import stored_trace
-from areaviz.ui.results.without_areas import without_tab
+from areaviz.ui.forms.example_links import draw_examples_menu
+from areaviz.ui.forms.options import ModelState, choose_other_model, draw_options_popover
+from areaviz.ui.results.attribution import add_attribution, build_attribution_tab
+from areaviz.ui.results.explore import DescribeFunction, draw_results
+from areaviz.ui.results.tabs import ResultTab
+from areaviz.ui.results.uploaded_traces import open_stored_trace
+from areaviz.ui.results.without_areas import build_without_tab
 from areaviz.ui.what_if.experiment import run_experiment
-from areaviz.ui.what_if.panel import TITLE, draw_panel, is_offered
+from areaviz.ui.what_if.panel import PANEL_TITLE, draw_panel, is_offered
 from areaviz.ui.what_if.state import WhatIfPage, apply_link
 
 A = TypeVar("A")
-_RESULT = "result"
+_RESULT_KEY = "result"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ def _return_unchanged(trace: Trace) -> Trace:
     return trace
 
 
-def _model_title(request: Request, _: Sequence[Request], cards: Cards) -> str:
+def _get_model_title(request: Request, _: Sequence[Request], cards: Cards) -> str:
     """Return the title of the request's model."""
     return cards[request.model].title
 
@@ -76,9 +76,9 @@ class Result:
     is_current: bool = True
 
 
-def result_page(page: ResultPage[S_co, A]) -> None:
+def draw_result_page(page: ResultPage[S_co, A]) -> None:
     """Draw the page. A problem does not remove the parts drawn above it."""
-    page_frame(page, is_brief=True, beside=lambda: examples_menu(page.name))
+    draw_page_frame(page, is_brief=True, beside=lambda: draw_examples_menu(page.name))
     with show_errors("opening the models"):
         backend = get_backend()
         models, cards = backend.models(), dict[str, Card]()
@@ -91,15 +91,15 @@ def result_page(page: ResultPage[S_co, A]) -> None:
             # A wheel, or a custom folder of models, may lack all models for this page.
             show_error(f"No installed model supports this page. To get one, {to_get_models()}.")
         with show_errors("reading the link"):
-            page.follow(cards)
+            page.follow_url(cards)
         asked, stored = None, None
         if cards:
             asked = page.form(page, cards)
         else:
-            with options_popover(page):
+            with draw_options_popover(page):
                 pass
         with show_errors("reading the stored trace"):
-            stored = stored_trace()
+            stored = open_stored_trace()
         if stored:
             with show_errors("reading the stored trace"):
                 draw_results(page, (stored,), (f"Stored trace of {stored.request.model}",))
@@ -108,14 +108,14 @@ def result_page(page: ResultPage[S_co, A]) -> None:
                 page.show(page, backend, cards, asked)
 
 
-def show_traces(
+def draw_traces(
     page: WhatIfPage,
     backend: Backend,
     cards: Cards,
     requests: Sequence[Request],
-    say: Say | None = None,
+    say: DescribeFunction | None = None,
     complete: Callable[[Trace], Trace] = _return_unchanged,
-    name: Callable[[Request, Sequence[Request], Cards], str] = _model_title,
+    name: Callable[[Request, Sequence[Request], Cards], str] = _get_model_title,
 ) -> None:
     """Show the traces of requests side by side, the first also with the user's changes.
 
@@ -124,46 +124,44 @@ def show_traces(
         backend: runs the requests.
         cards: the cards of the models.
         requests: the requests.
-        say: the sentence about a trace, see `explore`.
+        say: the sentence about a trace, see `explore.draw_results`.
         complete: adds known facts about its input to a trace.
         name: returns the title of a request.
     """
     apply_link(page, requests[0], requests[0])
     titles = [name(request, requests, cards) for request in requests]
-    requests = with_attribution(page, cards, requests)
-    result = up_to_date(page, backend, requests, titles)
+    requests = add_attribution(page, cards, requests)
+    result = get_current_result(page, backend, requests, titles)
     traces = [complete(trace) for trace in result.traces]
     if not result.is_current:
         draw_results(page, traces, result.titles, result.requests[0], say=say)
         return
     tabs = [
-        *without_tab(page, backend, cards, requests[0]),
-        *attribution_tab(page, cards, requests[0]),
-        *compare_tab(page, cards, requests[0]),
+        *build_without_tab(page, backend, cards, requests[0]),
+        *build_attribution_tab(page, cards, requests[0]),
+        *build_compare_tab(page, cards, requests[0]),
     ]
-    explore_changed(
-        page, backend, traces, result.titles, requests[0], result.requests[0], tabs, say
-    )
+    draw_explored(page, backend, traces, result.titles, requests[0], result.requests[0], tabs, say)
 
 
-def explore_changed(
+def draw_explored(
     page: WhatIfPage,
     backend: Backend,
     traces: Sequence[Trace],
     titles: Sequence[str],
     request: Request,
     link: Request,
-    tabs: Sequence[Tab] = (),
-    say: Say | None = None,
+    tabs: Sequence[ResultTab] = (),
+    say: DescribeFunction | None = None,
     before: Callable[[], None] | None = None,
 ) -> None:
     """Explore traces. The first one, that of `request`, is also shown with the user's changes.
 
-    A link restores the request `link`. The other arguments are those of `explore`.
+    A link restores the request `link`. The other arguments are those of `explore.draw_results`.
     """
     run = run_experiment(page, backend, request, traces[0])
     if run.runs:
-        traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
+        traces, titles = [*traces, run.runs[0]], [*titles, PANEL_TITLE]
     link = replace(link, changes=(*link.changes, *run.decoded.changes))
 
     def draw(trace: Trace, focus: Focus) -> None:
@@ -172,11 +170,11 @@ def explore_changed(
     def fits(trace: Trace, focus: Focus) -> bool:
         return is_offered(run, trace, focus)
 
-    tabs = [*tabs, Tab(WHAT_IF, TITLE, draw, fits)]
+    tabs = [*tabs, ResultTab(WHAT_IF, PANEL_TITLE, draw, fits)]
     draw_results(page, traces, titles, link, run.decoded.params, tabs, say, before=before)
 
 
-def compare_tab(page: WhatIfPage, cards: Cards, request: Request) -> list[Tab]:
+def build_compare_tab(page: WhatIfPage, cards: Cards, request: Request) -> list[ResultTab]:
     """Return the tab for a second model, if the page can compare models and a second one exists."""
     state = page.state
     if not isinstance(state, ModelState) or len(cards) < 2:
@@ -185,15 +183,15 @@ def compare_tab(page: WhatIfPage, cards: Cards, request: Request) -> list[Tab]:
 
     def draw(trace: Trace, focus: Focus) -> None:
         models: Any = page
-        other_picker(models, cards[request.model], cards)
+        choose_other_model(models, cards[request.model], cards)
         # The tab is part of a fragment, but running a model requires the whole page.
         if models.state.compare != compared:
             st.rerun()
 
-    return [Tab(COMPARE, "Another model", draw, lambda trace, focus: True)]
+    return [ResultTab(COMPARE, "Another model", draw, lambda trace, focus: True)]
 
 
-def up_to_date(
+def get_current_result(
     page: AnyPage, backend: Backend, requests: Sequence[Request], titles: Sequence[str]
 ) -> Result:
     """Return the result of exactly these requests. Run them if there is none yet.
@@ -205,7 +203,7 @@ def up_to_date(
         InputError: the input cannot be used, and there is no older result.
         BackendError: as the backend.
     """
-    older = last_result(page.name)
+    older = get_last_result(page.name)
     try:
         asked = tuple(request.checked() for request in requests)
         if older and older.requests == asked:
@@ -222,13 +220,13 @@ def up_to_date(
         show_error(str(error))
         st.caption("The result below is from your previous input.")
         return replace(older, is_current=False)
-    st.session_state[_RESULT] = Result(page.name, tuple(titles), asked, traces)
+    st.session_state[_RESULT_KEY] = Result(page.name, tuple(titles), asked, traces)
     page.set(has_just_run=True)
     # Rerun, so that the result is in its final place on the page.
     st.rerun()
 
 
-def last_result(page: str) -> Result | None:
+def get_last_result(page: str) -> Result | None:
     """Return the last result of a page, given by its name."""
-    older: Result | None = st.session_state.get(_RESULT)
+    older: Result | None = st.session_state.get(_RESULT_KEY)
     return older if older and older.page == page else None

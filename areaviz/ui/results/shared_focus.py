@@ -12,9 +12,9 @@ from areaviz.drawing.sites import list_sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.results.focus import fit_selection, side_field
+from areaviz.ui.results.focus import fit_selection, get_side_field
 
-HOW = ("unit", "areas", "reading", "mass", "against")
+DISPLAY_FIELDS = ("unit", "areas", "reading", "mass", "against")
 """The fields of a selection that say how its map is displayed."""
 
 
@@ -30,7 +30,7 @@ def fit_to_other_trace(main: Trace, other: Trace, focus: Focus) -> Focus:
 
 def find_common_words(main: Trace, other: Trace, focus: Focus) -> tuple[int, ...]:
     """Return the items of `other` in the words that are selected in `main` and occur in both."""
-    one, two = side_field(main, focus), side_field(other, focus)
+    one, two = get_side_field(main, focus), get_side_field(other, focus)
     return find_counterparts(one, two, focus.items) if one.is_text and two.is_text else ()
 
 
@@ -50,7 +50,7 @@ def follow_click(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: 
             focus = replace(focus, side=chosen.side, items=items)
     if chosen.head != asked.head:
         focus = replace(focus, head=chosen.head)
-    for name in HOW:
+    for name in DISPLAY_FIELDS:
         if getattr(chosen, name) != getattr(asked, name):
             focus = replace(focus, **{name: getattr(chosen, name)})
     return focus
@@ -70,7 +70,7 @@ def has_same_items(main: Trace, other: Trace, focus: Focus) -> bool:
     """Return whether both traces have the selected tokens of one text, or cells of one picture."""
     if focus.site not in list_sites(other):
         return False
-    one, two = side_field(main, focus), side_field(other, focus)
+    one, two = get_side_field(main, focus), get_side_field(other, focus)
     if one.is_picture:
         first, second = main.request.picture, other.request.picture
         if (first and first.digest) != (second and second.digest):

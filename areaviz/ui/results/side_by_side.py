@@ -15,31 +15,31 @@ from areaviz.trace.query import find_words, item_shares
 from areaviz.trace.record import Field, Trace
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
-from areaviz.ui.forms.picture_input import small_picture
+from areaviz.ui.forms.picture_input import draw_small_picture
 from areaviz.ui.forms.picture_translation_form import (
     PICTURE_CONDITIONS,
     PictureTranslationPage,
     PictureTranslationRun,
 )
-from areaviz.ui.results.attribution import attribution_tab, with_attribution
+from areaviz.ui.results.attribution import add_attribution, build_attribution_tab
 from areaviz.ui.results.chart import draw_warnings
 from areaviz.ui.results.explore import draw_results
-from areaviz.ui.results.result_page import explore_changed, up_to_date
+from areaviz.ui.results.result_page import draw_explored, get_current_result
 from areaviz.ui.what_if.state import apply_link
 
-SIDE = 72
+PICTURE_SIDE_PX = 72
 """Longest side of the small pictures in pixels."""
 
 
-def side_by_side(
+def draw_side_by_side(
     page: PictureTranslationPage, backend: Backend, cards: Cards, asked: PictureTranslationRun
 ) -> None:
     """Run the requests, show the translation with each picture, and explore some of them."""
-    requests = with_attribution(page, cards, list(asked.sights.values()))
+    requests = add_attribution(page, cards, list(asked.sights.values()))
     sights = dict(zip(asked.sights, requests, strict=True))
-    result = up_to_date(page, backend, requests, list(sights))
-    traces = dict(zip(result.titles, lit_at_decided_word(result.traces), strict=True))
-    chosen = page.state.looked_into(result.titles)
+    result = get_current_result(page, backend, requests, list(sights))
+    traces = dict(zip(result.titles, light_decided_word(result.traces), strict=True))
+    chosen = page.state.list_explored(result.titles)
     seen, titles = (
         [traces[sight] for sight in chosen],
         [PICTURE_CONDITIONS[sight] for sight in chosen],
@@ -57,8 +57,8 @@ def side_by_side(
     first = sights[chosen[0]]
     apply_link(page, first, asked.link)
     link = replace(asked.link, attribution=first.attribution)
-    tabs = attribution_tab(page, cards, first)
-    explore_changed(page, backend, seen, titles, first, link, tabs, before=draw_sights)
+    tabs = build_attribution_tab(page, cards, first)
+    draw_explored(page, backend, seen, titles, first, link, tabs, before=draw_sights)
 
 
 def _draw_run(trace: Trace, title: str, first: Trace) -> None:
@@ -67,7 +67,9 @@ def _draw_run(trace: Trace, title: str, first: Trace) -> None:
         st.caption(title)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if trace.request.picture is not None:
-                small_picture(trace.request.picture, SIDE, "What the model looks at")
+                draw_small_picture(
+                    trace.request.picture, PICTURE_SIDE_PX, "What the model looks at"
+                )
             st.markdown(_mark_differences(_get_output(trace), _get_output(first)))
         draw_warnings(trace)
 
@@ -86,16 +88,16 @@ def _mark_differences(written: str, first: str) -> str:
     return " ".join(marked) or "The model produced no output."
 
 
-def lit_at_decided_word(traces: Sequence[Trace]) -> list[Trace]:
+def light_decided_word(traces: Sequence[Trace]) -> list[Trace]:
     """Return the traces so that the first one opens at the word that its picture decides."""
     first, *others = traces
-    item = decided_word(first, [_get_output(trace) for trace in others])
+    item = find_decided_word(first, [_get_output(trace) for trace in others])
     if item is None:
         return [first, *others]
     return [replace(first, details={**first.details, OPENS_AT: str(item)}), *others]
 
 
-def decided_word(trace: Trace, others: Sequence[str]) -> int | None:
+def find_decided_word(trace: Trace, others: Sequence[str]) -> int | None:
     """Return the first item of the word that the picture decides, None if no word is hidden.
 
     Candidates are the words that an output with a different picture lacks. Of these, the word that

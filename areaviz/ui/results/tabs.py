@@ -24,7 +24,7 @@ from areaviz.ui.app.state import (
     WITHOUT,
 )
 
-ORDER = (BRACKETS, WITHOUT, WHAT_IF, WHY, COSTS, VIEW, TABLE, ATTRIBUTION, COMPARE, KINDS)
+TAB_ORDER = (BRACKETS, WITHOUT, WHAT_IF, WHY, COSTS, VIEW, TABLE, ATTRIBUTION, COMPARE, KINDS)
 """The names of all tabs in the order of the row."""
 
 
@@ -34,11 +34,11 @@ def has_attention(trace: Trace, focus: Focus) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Tab:
+class ResultTab:
     """A section below the picture.
 
     Args:
-        name: one of `ORDER`, as in `State.tabs`.
+        name: one of `TAB_ORDER`, as in `State.tabs`.
         title: its title in the row.
         draw: draws its content, from the first trace and its selection.
         fits: whether the tab is offered for them.
@@ -50,13 +50,15 @@ class Tab:
     fits: Callable[[Trace, Focus], bool] = has_attention
 
 
-def tab_row(page: AnyPage, tabs: Sequence[Tab]) -> DeltaGenerator:
+def draw_tab_row(page: AnyPage, tabs: Sequence[ResultTab]) -> DeltaGenerator:
     """Draw the titles of the tabs, and return the place at the right end of the row.
 
     A click opens one tab and closes the other ones, or closes the tab again. A link may open
     several tabs, because it may name a view, a comparison and a change.
     """
-    titles = {tab.name: tab.title for tab in sorted(tabs, key=lambda tab: ORDER.index(tab.name))}
+    titles = {
+        tab.name: tab.title for tab in sorted(tabs, key=lambda tab: TAB_ORDER.index(tab.name))
+    }
     opened = [name for name in titles if name in page.state.tabs]
     key = page.key("tabs")
     if st.session_state.get(key) != opened:
@@ -83,10 +85,10 @@ def tab_row(page: AnyPage, tabs: Sequence[Tab]) -> DeltaGenerator:
         return st.container(horizontal=True, width="content", gap="medium")
 
 
-def draw_tabs(page: AnyPage, tabs: Sequence[Tab], trace: Trace, focus: Focus) -> None:
+def draw_tabs(page: AnyPage, tabs: Sequence[ResultTab], trace: Trace, focus: Focus) -> None:
     """Draw the content of the open tabs, with their titles if there are several."""
     opened = [tab for tab in tabs if tab.name in page.state.tabs]
-    for tab in sorted(opened, key=lambda tab: ORDER.index(tab.name)):
+    for tab in sorted(opened, key=lambda tab: TAB_ORDER.index(tab.name)):
         with st.container(key=f"tab_{tab.name}"):
             if len(opened) > 1:
                 st.subheader(tab.title, anchor=False)

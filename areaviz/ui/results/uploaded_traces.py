@@ -18,11 +18,11 @@ from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.app.budget import get_disk_budget, get_memory_budget
-from areaviz.ui.app.streamlit_private import is_gone
+from areaviz.ui.app.streamlit_private import is_file_gone
 from areaviz.ui.app.user_identity import get_visitor
-from areaviz.ui.forms.options import MAX_MEGABYTES, STORED_FILE
+from areaviz.ui.forms.options import MAX_MEGABYTES, STORED_FILE_KEY
 
-SETTING = "AREAVIZ_TRACE"
+TRACE_VARIABLE = "AREAVIZ_TRACE"
 """Environment variable: a file to show to all users, as `serve --trace FILE` sets it."""
 LARGE_BYTES = 8 * 2**20
 """Bytes of a layer above which the app processes only one trace at a time."""
@@ -52,31 +52,31 @@ def open_upload(file: UploadedFile, area_size: int | None = None) -> Trace:
     return found
 
 
-def stored_trace() -> Trace | None:
+def open_stored_trace() -> Trace | None:
     """Return a stored trace that the user has opened, or None; raises as `open_upload`."""
-    file = st.session_state.get(STORED_FILE)
-    return None if file is None or is_gone(file) else open_upload(file)
+    file = st.session_state.get(STORED_FILE_KEY)
+    return None if file is None or is_file_gone(file) else open_upload(file)
 
 
 def open_served_file() -> Path | None:
     """Return the file with which the app was started, None if there is none."""
-    given = os.environ.get(SETTING, "")
+    given = os.environ.get(TRACE_VARIABLE, "")
     return Path(given) if given else None
 
 
-def served_is_trace(path: Path) -> bool:
+def is_served_file_trace(path: Path) -> bool:
     """Return whether the app was started with a stored trace; raises as `open_upload`."""
-    with _file_of_all(path) as file:
+    with _share_file(path) as file:
         return holds_trace(file, OPERATOR)
 
 
-def opened_served(path: Path, area_size: int = 1) -> Trace:
+def open_served_trace(path: Path, area_size: int = 1) -> Trace:
     """Return the trace in the file of `serve --trace`, which sessions share.
 
     Raises:
         InputError: as for `open_upload`.
     """
-    with _file_of_all(path) as file:
+    with _share_file(path) as file:
         about = os.fstat(file.fileno())
         found = _read_served_file(str(path), about.st_mtime_ns, about.st_size, area_size, file)
     if isinstance(found, InputError):
@@ -85,7 +85,7 @@ def opened_served(path: Path, area_size: int = 1) -> Trace:
 
 
 @contextmanager
-def _file_of_all(path: Path) -> Iterator[BinaryIO]:
+def _share_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as file:
             yield file
@@ -99,14 +99,14 @@ def _file_of_all(path: Path) -> Iterator[BinaryIO]:
 @contextmanager
 def wait_for_turn(traces: Sequence[Trace]) -> Iterator[None]:
     """Wait for the turn to process a large trace, so that few layers are in memory at once."""
-    if all(_layer_bytes(trace) < LARGE_BYTES for trace in traces):
+    if all(_count_layer_bytes(trace) < LARGE_BYTES for trace in traces):
         yield
         return
     with _get_turn_lock():
         yield
 
 
-def _layer_bytes(trace: Trace) -> int:
+def _count_layer_bytes(trace: Trace) -> int:
     return max((one.weights.nbytes // one.layers for one in trace.maps.values()), default=0)
 
 
@@ -135,7 +135,7 @@ def _read_served_file(
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def opened_example(area_size: int) -> Trace:
+def open_example_trace(area_size: int) -> Trace:
     """Return the trace of the example."""
     return from_npz(make_example_file(), area_size)
 

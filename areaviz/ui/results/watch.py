@@ -9,10 +9,10 @@ from areaviz.data.clip_samples import SAMPLES
 from areaviz.drawing.frame_attention import GOLD
 from areaviz.trace.record import Trace
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.results.result_page import show_traces
+from areaviz.ui.results.result_page import draw_traces
 
 
-def with_gold(trace: Trace) -> Trace:
+def add_gold_frames(trace: Trace) -> Trace:
     """Add to a trace of a sample clip the frames in which its digit acts."""
     clip = trace.request.clip
     sample = SAMPLES.get(clip.name) if clip else None
@@ -35,5 +35,5 @@ def describe_clip(trace: Trace) -> str:
     )
 
 
-show_watched = partial(show_traces, say=describe_clip, complete=with_gold)
+draw_descriptions = partial(draw_traces, say=describe_clip, complete=add_gold_frames)
 """Run the requests, show the descriptions, and explore their attention."""

@@ -10,7 +10,7 @@ from areaviz.trace.logits import Logits, find_known_logits, has_logits
 from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.engine import get_backend, known_card
+from areaviz.ui.app.engine import find_card, get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.progress import draw_progress
@@ -19,7 +19,7 @@ from areaviz.ui.results.chart import draw_view_chart
 from areaviz.views.weight_explanation import make_weight_view
 from areaviz.views.weight_explanation_parts import Question, find_heaviest_head, list_candidates
 
-TITLE = "Why this weight"
+TAB_TITLE = "Why this weight"
 
 
 def draw_weight_explanation(page: AnyPage, trace: Trace, focus: Focus) -> None:
@@ -43,7 +43,7 @@ def has_terms(trace: Trace, focus: Focus) -> bool:
         return False
     if has_logits(trace, focus.site):
         return True
-    card = known_card(trace.request.model)
+    card = find_card(trace.request.model)
     return card is not None and card.has_logits and not attention.derived and get_backend().explains
 
 

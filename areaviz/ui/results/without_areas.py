@@ -18,17 +18,19 @@ from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.progress import run_requests
 from areaviz.ui.app.state import COMPARE, WITHOUT, Cards
 from areaviz.ui.results.chart import draw_warnings
-from areaviz.ui.results.display import display_of
+from areaviz.ui.results.display import find_display
 from areaviz.ui.results.shared_focus import fit_to_other_trace
-from areaviz.ui.results.tabs import Tab
+from areaviz.ui.results.tabs import ResultTab
 
-TITLE = "Without areas"
+TAB_TITLE = "Without areas"
 _AREAS, _ITEMS = "area", "regular"
 
 
-def without_tab(page: AnyPage, backend: Backend, cards: Cards, request: Request) -> list[Tab]:
+def build_without_tab(
+    page: AnyPage, backend: Backend, cards: Cards, request: Request
+) -> list[ResultTab]:
     """Return the tab of the model without areas, if the request's model has such a partner."""
-    other = partner_without_areas(cards[request.model], cards)
+    other = find_partner_without_areas(cards[request.model], cards)
     if other is None:
         return []
     asked = replace(request, model=other.name, area_size=None, attribution=False, changes=())
@@ -40,7 +42,7 @@ def without_tab(page: AnyPage, backend: Backend, cards: Cards, request: Request)
                 page, other, found, fit_to_other_trace(trace, found, _select_lit_word(trace, focus))
             )
 
-    return [Tab(WITHOUT, TITLE, draw, lambda trace, focus: focus.site in trace.maps)]
+    return [ResultTab(WITHOUT, TAB_TITLE, draw, lambda trace, focus: focus.site in trace.maps)]
 
 
 def _select_lit_word(trace: Trace, focus: Focus) -> Focus:
@@ -50,7 +52,7 @@ def _select_lit_word(trace: Trace, focus: Focus) -> Focus:
     return focus if focus.items else replace(focus, side="query", items=first)
 
 
-def partner_without_areas(card: Card, cards: Cards) -> Card | None:
+def find_partner_without_areas(card: Card, cards: Cards) -> Card | None:
     """Return the model that differs from a model with areas only in attending to single items."""
     if card.mechanism != _AREAS:
         return None
@@ -65,7 +67,7 @@ def _draw_partner(page: AnyPage, card: Card, trace: Trace, focus: Focus) -> None
         f" above, but its heads attend to one {card.level or 'cell'} at a time."
     )
     draw_warnings(trace)
-    draw, _ = display_of(trace, focus)
+    draw, _ = find_display(trace, focus)
     draw(trace, focus, key="without_areas")
 
     def compare() -> None:

@@ -13,19 +13,19 @@ from areaviz.trace.record import Trace
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
-from areaviz.ui.forms.input_row import input_row
+from areaviz.ui.forms.input_row import draw_input_row
 from areaviz.ui.forms.options import MAX_MEGABYTES
 from areaviz.ui.results.explore import draw_results
 from areaviz.ui.results.uploaded_traces import (
+    is_served_file_trace,
+    open_example_trace,
     open_served_file,
+    open_served_trace,
     open_upload,
-    opened_example,
-    opened_served,
-    served_is_trace,
 )
 
-LARGEST_AREA = 6
-SCHEMA = """
+MAX_AREA_SIZE = 6
+SCHEMA_TABLE = """
 | Array | Type and shape | Meaning |
 | --- | --- | --- |
 | `weights` | float, layers × heads × queries × items | after the softmax: each row sums to 1 |
@@ -35,7 +35,7 @@ SCHEMA = """
 row by row |
 | `picture` | uint8, height × width × 3 | that picture, with sides of up to 640 pixels |
 """
-CODE = """import numpy as np
+EXAMPLE_CODE = """import numpy as np
 
 np.savez("attention.npz", weights=weights, memory=np.array(tokens))
 """
@@ -54,7 +54,7 @@ class TensorsState(State):
 TensorsPage = Page[TensorsState]
 
 
-def your_tensors(page: TensorsPage) -> None:
+def draw_your_tensors(page: TensorsPage) -> None:
     """Draw the page: a file, the size of areas, and its content. It opens with the example."""
     with show_errors("reading your file"):
         trace, title = _find_trace(page)
@@ -64,19 +64,19 @@ def your_tensors(page: TensorsPage) -> None:
 def _find_trace(page: TensorsPage) -> tuple[Trace, str]:
     """Return the trace to show with its title: from a file, the app's trace, or the example."""
     path = open_served_file()
-    row = input_row(page)
+    row = draw_input_row(page)
     with row:
         file = _choose_file(page, has_served=path is not None)
         _draw_schema()
     if file is not None:
         stored = holds_trace(file)
-        trace = open_upload(file, 1 if stored else _area_size(page, row))
+        trace = open_upload(file, 1 if stored else _choose_area_size(page, row))
         return trace, _get_title(trace, stored)
     if path is None or page.state.is_example:
-        trace = opened_example(_area_size(page, row))
+        trace = open_example_trace(_choose_area_size(page, row))
         return trace, f"Example: {_get_title(trace, False)}"
-    stored = served_is_trace(path)
-    trace = opened_served(path, 1 if stored else _area_size(page, row))
+    stored = is_served_file_trace(path)
+    trace = open_served_trace(path, 1 if stored else _choose_area_size(page, row))
     return trace, f"{path.name}: {_get_title(trace, stored)}"
 
 
@@ -86,13 +86,13 @@ def _choose_file(page: TensorsPage, has_served: bool) -> UploadedFile | None:
         "A file of attention weights",
         key=page.key("file"),
         max_upload_size=MAX_MEGABYTES,
-        on_change=_look_anew,
+        on_change=_reset_selection,
         args=(page,),
         help="An .npz file of NumPy arrays, or a trace saved by this app. No code in it is run.",
     )
     if has_served:
         disabled = file is not None
-        ask = _ask_for_example
+        ask = _request_example
         st.button("Show an example", disabled=disabled, on_click=ask, args=(page,))
     st.download_button(
         "Download the example",
@@ -104,20 +104,20 @@ def _choose_file(page: TensorsPage, has_served: bool) -> UploadedFile | None:
     return file
 
 
-def _look_anew(page: TensorsPage) -> None:
+def _reset_selection(page: TensorsPage) -> None:
     """Reset the selection for a new trace."""
-    page.hold(page.state.looking_at(None))
+    page.set_state(page.state.with_focus(None))
 
 
-def _ask_for_example(page: TensorsPage) -> None:
-    _look_anew(page)
+def _request_example(page: TensorsPage) -> None:
+    _reset_selection(page)
     page.set(is_example=True)
 
 
 def _draw_schema() -> None:
     with st.popover("What the file holds"):
-        st.markdown(SCHEMA)
-        st.code(CODE, language="python")
+        st.markdown(SCHEMA_TABLE)
+        st.code(EXAMPLE_CODE, language="python")
         st.caption(
             "Weights of heads that attend to single items are also shown as sums over areas of"
             " neighbouring items. For the area distribution of queries and keys, run a model by"
@@ -125,14 +125,14 @@ def _draw_schema() -> None:
         )
 
 
-def _area_size(page: TensorsPage, row: DeltaGenerator) -> int:
+def _choose_area_size(page: TensorsPage, row: DeltaGenerator) -> int:
     """Let the user choose the size of the largest area to sum over, in the row of the input."""
     with row:
         return page.choose(
             st.select_slider,
             "Largest area",
             "size",
-            {size: str(size) for size in range(1, LARGEST_AREA + 1)},
+            {size: str(size) for size in range(1, MAX_AREA_SIZE + 1)},
             width=180,
             help="The most items of a span, or rows and columns of a rectangle, to sum over.",
         )

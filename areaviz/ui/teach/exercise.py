@@ -21,10 +21,10 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.language import language_params, sentence
+from areaviz.ui.app.language import get_language_params, sentence
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.page import told_apart
-from areaviz.ui.app.state import link_params
+from areaviz.ui.app.page import make_names_unique
+from areaviz.ui.app.state import build_link_params
 from areaviz.ui.components.ribbon import draw_ribbon
 from areaviz.ui.tour.step_texts import format_percent, get_span_text
 
@@ -36,7 +36,7 @@ _SHOWN_KEY = "teach_shown"
 def build_exercise_params(request: Request, layer: int, head: int, item: int) -> dict[str, str]:
     """Return the URL parameters of an exercise: the question, without its answer."""
     focus = Focus(SITE, layer, head, items=(item,))
-    return {EXERCISE_PARAM: "1", **link_params(request, focus)}
+    return {EXERCISE_PARAM: "1", **build_link_params(request, focus)}
 
 
 def draw_exercise_maker(first: Trace) -> None:
@@ -66,7 +66,7 @@ def draw_exercise_maker(first: Trace) -> None:
         head = three.selectbox(
             sentence("Head"), range(attention.heads), format_func=_count_from_one
         )
-        params = build_exercise_params(trace.request, layer, head, word) | language_params()
+        params = build_exercise_params(trace.request, layer, head, word) | get_language_params()
         address = (st.context.url or "").partition("?")[0]
         st.code(f"{address}?{urlencode(params)}", language=None, wrap_lines=True)
 
@@ -189,7 +189,9 @@ def _show_answer(params: dict[str, str]) -> None:
 
 def _make_labels_unique(labels: Sequence[str]) -> list[str]:
     """Return the labels of items, all different."""
-    return told_apart([escape_markdown(label.strip()) or sentence("space") for label in labels])
+    return make_names_unique(
+        [escape_markdown(label.strip()) or sentence("space") for label in labels]
+    )
 
 
 def _count_from_one(number: int) -> str:

@@ -16,8 +16,8 @@ from areaviz.ui.analyse.stored_data import build_examples_table, read_stored_row
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.frame import add_styles
-from areaviz.ui.app.language import sentence, without_language
-from areaviz.ui.home.hero import hero_trace
+from areaviz.ui.app.language import remove_language, sentence
+from areaviz.ui.home.hero import load_hero_trace
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
 from areaviz.ui.teach.exercise import EXERCISE_PARAM, draw_exercise, draw_exercise_maker
 from areaviz.ui.teach.plan import (
@@ -30,8 +30,8 @@ from areaviz.ui.teach.plan import (
 
 def draw_teach_page() -> None:
     """Draw the plan and the maker of exercises, or the exercise that the address names."""
-    params = without_language(st.query_params.to_dict())
-    hero = hero_trace()
+    params = remove_language(st.query_params.to_dict())
+    hero = load_hero_trace()
     if params.get(EXERCISE_PARAM) == "1":
         del params[EXERCISE_PARAM]
         draw_exercise(params, hero.request.model)

@@ -17,8 +17,8 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import get_language, sentence, with_language
-from areaviz.ui.app.state import VIEW, WHAT_IF, link_params
+from areaviz.ui.app.language import add_language, get_language, sentence
+from areaviz.ui.app.state import VIEW, WHAT_IF, build_link_params
 from areaviz.ui.teach.debate_runs import DEBATED_LAYER, HIDDEN_WORD, DebateRuns, get_output_text
 from areaviz.ui.tour.step_texts import format_percent, get_span_text, list_top_areas
 
@@ -245,7 +245,7 @@ def _build_debate_row(debate: DebateRuns) -> PlanRow:
     attention = debate.plain.maps[SITE]
     focus = Focus(SITE, DEBATED_LAYER, items=(debate.item,), unit="word")
     runs = debate.banned, debate.hidden
-    ban, hide = ({**link_params(one.request, focus), VIEW: WHAT_IF} for one in runs)
+    ban, hide = ({**build_link_params(one.request, focus), VIEW: WHAT_IF} for one in runs)
     return PlanRow(
         sentence("{start}–{end} min", start=35, end=42),
         sentence("Is looking a reason?"),
@@ -294,7 +294,7 @@ def _build_links(links: Sequence[tuple[str, str]]) -> str:
     """Return links as HTML."""
     made = []
     for label, to in links:
-        address = escape(with_language(to))
+        address = escape(add_language(to))
         made.append(f'<a href="{address}" target="_self">{escape(label)}</a>')
     return "".join(made)
 

@@ -1,1 +1,1 @@
-"""The guided tour: five steps on the pages themselves. Its entry point is `bar.tour_bar`."""
+"""The guided tour: five steps on the pages themselves. Its entry point is `bar.draw_tour_bar`."""

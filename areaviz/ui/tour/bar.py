@@ -11,11 +11,11 @@ from areaviz.trace.record import Trace
 from areaviz.ui.app.component import get_component
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.frame import add_styles
-from areaviz.ui.app.language import sentence, with_language
-from areaviz.ui.app.page import open_page
+from areaviz.ui.app.language import add_language, sentence
+from areaviz.ui.app.page import get_open_page
 from areaviz.ui.app.state import TOUR
-from areaviz.ui.home.hero import hero_trace
-from areaviz.ui.results.result_page import last_result
+from areaviz.ui.home.hero import load_hero_trace
+from areaviz.ui.results.result_page import get_last_result
 from areaviz.ui.tour.steps import (
     END_STEP,
     LAST_STEP,
@@ -41,7 +41,7 @@ def draw_tour_bar() -> None:
     if value not in (*numbers, END_STEP):
         return
     number = len(STEP_PAGES) + 1 if value == END_STEP else int(value)
-    found = build_addresses(hero_trace())
+    found = build_addresses(load_hero_trace())
     # The end of the tour is on the page of the last step.
     found.append(found[-1].replace(f"{TOUR}={len(STEP_PAGES)}", f"{TOUR}={END_STEP}"))
     step = _build_step(number)
@@ -53,7 +53,7 @@ def draw_tour_bar() -> None:
         "count": len(STEP_PAGES),
         "back": found[number - 2] if number > 1 else "",
         "next": found[number] if number <= len(STEP_PAGES) else "",
-        "ways": [[sentence(label), with_language(address)] for label, address in NEXT_LINKS]
+        "ways": [[sentence(label), add_language(address)] for label, address in NEXT_LINKS]
         if value == END_STEP
         else [],
     }
@@ -67,7 +67,7 @@ def _build_step(number: int) -> TourStep:
         return LAST_STEP
     page = STEP_PAGES[number - 1]
     trace = _get_shown_trace(page)
-    if trace is None or open_page().name != page:
+    if trace is None or get_open_page().name != page:
         return MISSING_STEP
     if page == "reason":
         return (
@@ -82,8 +82,8 @@ def _build_step(number: int) -> TourStep:
 def _get_shown_trace(page: str) -> Trace | None:
     """Return the first trace that a page shows, None if it shows none."""
     if page == "home":
-        return hero_trace()
-    result = last_result(page)
+        return load_hero_trace()
+    result = get_last_result(page)
     return result.traces[0] if result is not None else None
 
 

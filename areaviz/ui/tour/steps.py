@@ -15,8 +15,8 @@ from areaviz.texts.catalogue import message
 from areaviz.trace.query import Attended, find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import sentence, with_language
-from areaviz.ui.app.state import TOUR, link_params
+from areaviz.ui.app.language import add_language, sentence
+from areaviz.ui.app.state import TOUR, build_link_params
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.tour.step_texts import (
     describe_place,
@@ -290,12 +290,12 @@ def build_story_without(fact: int) -> str:
 
 def _build_address(page: str, number: int, params: Mapping[str, str]) -> str:
     path = "" if page == "home" else page
-    return with_language(f"./{path}?{urlencode({**params, TOUR: str(number)})}")
+    return add_language(f"./{path}?{urlencode({**params, TOUR: str(number)})}")
 
 
 def _add_focus(trace: Trace, focus: Focus) -> dict[str, str]:
     shown = Focus(focus.site, focus.layer, items=focus.items, unit="word", areas=focus.areas)
-    params = link_params(trace.request, shown)
+    params = build_link_params(trace.request, shown)
     del params["model"]
     return params
 

@@ -1,1 +1,1 @@
-"""What if: `panel.panel` chooses interventions, `experiment.experiment` decodes again with them."""
+"""What if: `panel` chooses interventions, and `experiment` decodes again with them."""

@@ -10,7 +10,7 @@ from areaviz.trace.query import find_smallest_area_size, top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
-CANDIDATES = 3
+MAX_CANDIDATE_AREAS = 3
 """Number of top areas offered per selected item."""
 
 
@@ -31,7 +31,7 @@ def list_candidate_areas(trace: Trace, focus: Focus) -> dict[Area, str]:
     for query in focus.items:
         for size in sizes:
             heaviest = top_areas(
-                attention, focus.layer, focus.head, query, CANDIDATES, min_size=size
+                attention, focus.layer, focus.head, query, MAX_CANDIDATE_AREAS, min_size=size
             )
             for one in heaviest:
                 found[one.area] = max(found.get(one.area, 0.0), one.weight)
@@ -43,13 +43,13 @@ def list_candidate_areas(trace: Trace, focus: Focus) -> dict[Area, str]:
     }
 
 
-def change_words(trace: Trace, change: Change) -> str:
+def describe_change(trace: Trace, change: Change) -> str:
     """Describe a change for a trace of the same input. Markup is not escaped."""
     if isinstance(change, Hide):
         return f"Hidden: {_describe_items(trace, change.field, change.items)}"
     if isinstance(change, Share):
-        return share_words(change)
-    where = place_words(trace, change.site, change.layer, change.head)
+        return describe_normalisation(change)
+    where = describe_place(trace, change.site, change.layer, change.head)
     if isinstance(change, Gate):
         done = "Switched off" if change.factor == 0 else f"Output times {change.factor:g}"
         return f"{done}: {where}"
@@ -67,7 +67,7 @@ def change_words(trace: Trace, change: Change) -> str:
     return f"{done}: {what}; {where}"
 
 
-def share_words(change: Share) -> str:
+def describe_normalisation(change: Share) -> str:
     """Describe the normalisation of scores."""
     done = ["Smoothed" if change.smooth else "Softmax"]
     if change.factor != 1:
@@ -77,7 +77,7 @@ def share_words(change: Share) -> str:
     return ", ".join(done)
 
 
-def place_words(trace: Trace, site: str, layer: int | None, head: int | None) -> str:
+def describe_place(trace: Trace, site: str, layer: int | None, head: int | None) -> str:
     """Describe site, layer and head."""
     noun = get_layer_noun(site)
     layers = f"all {noun}s" if layer is None else f"{noun} {layer + 1}"

@@ -17,23 +17,23 @@ from areaviz.ui.what_if.change_texts import list_candidate_areas
 from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.state import WhatIfPage
 
-MOST_WORDS = 60
-STEP = 0.05
+MAX_WORDS = 60
+STEP_SECONDS = 0.05
 """Step in seconds for the start and end of a hidden part of a sound."""
 
 
 def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
     """Let the user choose words of the sentence to hide, each with all its items."""
-    source = run.before.fields[text_of(run)]
+    source = run.before.fields[get_text_field(run)]
     runs = find_word_runs(source)
-    if len(runs) > MOST_WORDS:
-        st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
+    if len(runs) > MAX_WORDS:
+        st.caption(f"Words can be hidden in sentences of up to {MAX_WORDS} words.")
         return None
     words = {}
     for place, (start, end) in enumerate(runs):
         word = source.raw[source.anchors[start, 0] : source.anchors[end - 1, 1]]
         words[place] = escape_markdown(word.strip())
-    chosen = page.pills("Words", "words", words)
+    chosen = page.choose_pills("Words", "words", words)
     st.caption(
         "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length"
         " still shows."
@@ -42,7 +42,7 @@ def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
     return Hide(source.name, items) if items else None
 
 
-def text_of(run: Experiment) -> str:
+def get_text_field(run: Experiment) -> str:
     """Return the name of the input text; for a decoder without one, its history."""
     return "history" if is_one_text(run.before) else "source"
 
@@ -54,7 +54,7 @@ def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None
         item: escape_markdown(escape_controls(label)) for item, label in enumerate(memory.labels)
     }
     kind = find_kind_of_field(memory)
-    chosen = page.pills(kind.items.capitalize(), "words", names)
+    chosen = page.choose_pills(kind.items.capitalize(), "words", names)
     st.caption(f"What is hidden gets no weight at any step. {kind.hidden}")
     return Hide(memory.name, tuple(sorted(chosen))) if chosen else None
 
@@ -63,11 +63,17 @@ def hide_moment(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | Non
     """Let the user choose a part of a sound to hide, in seconds."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
     # Round down to whole steps, so that the end can be chosen.
-    longest = int(memory.anchors[-1, 1] / RATE / STEP) * STEP
+    longest = int(memory.anchors[-1, 1] / RATE / STEP_SECONDS) * STEP_SECONDS
     start, end = (min(second, longest) for second in page.state.seconds)
     page.set(seconds=(start, end))
-    start, end = page.widget(
-        st.slider, "From and to, in seconds", "seconds", 0.0, longest, step=STEP, format="%.2f"
+    start, end = page.draw_widget(
+        st.slider,
+        "From and to, in seconds",
+        "seconds",
+        0.0,
+        longest,
+        step=STEP_SECONDS,
+        format="%.2f",
     )
     st.caption(
         "The recording is read as if it did not have this moment. Up to a tenth of a second at its"

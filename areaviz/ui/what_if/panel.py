@@ -16,32 +16,32 @@ from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
 from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.engine import find_card
 from areaviz.ui.app.errors import show_error
 from areaviz.ui.app.markdown import escape_markdown, visible
-from areaviz.ui.what_if.change_texts import change_words, list_candidate_areas, place_words
-from areaviz.ui.what_if.experiment import Experiment, reads_output
+from areaviz.ui.what_if.change_texts import describe_change, describe_place, list_candidate_areas
+from areaviz.ui.what_if.experiment import Experiment, can_read_output
 from areaviz.ui.what_if.hidden_inputs import (
+    get_text_field,
     hide_cells,
     hide_items,
     hide_moment,
     hide_words,
-    text_of,
 )
 from areaviz.ui.what_if.result import draw_faithfulness, draw_outcome
 from areaviz.ui.what_if.state import (
     NO_INTERVENTIONS,
     Interventions,
     WhatIfPage,
-    decode,
-    decoded,
-    draft,
+    decode_draft,
+    get_decoded_interventions,
+    get_draft,
     set_draft,
 )
 from areaviz.ui.what_if.word_contrast import choose_contrast
 
-TITLE = "What if"
-LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
+PANEL_TITLE = "What if"
+MAX_FACTOR, FACTOR_STEP = 4.0, 0.25
 
 
 def is_offered(run: Experiment, trace: Trace, focus: Focus) -> bool:
@@ -63,17 +63,17 @@ def draw_panel(
 ) -> None:
     """Draw the panel for the trace of the run."""
     # The panel is part of a fragment, but decoding again requires the whole page.
-    if decoded(page, run.request) != run.decoded:
+    if get_decoded_interventions(page, run.request) != run.decoded:
         st.rerun()
     if run.failure:
         show_error(run.failure)
     st.caption("Change what the model can attend to, run it again, and compare the outputs.")
     _choose_changes(page, run, focus)
-    _draft_list(page, run)
+    _draw_draft(page, run)
     if run.runs:
         after, forced = run.runs
         draw_outcome(run.before, after, forced, focus)
-    writes = reads_output(run.request.model)
+    writes = can_read_output(run.request.model)
     asked = choose_contrast(page, backend, run, focus) if writes else None
     draw_faithfulness(page, backend, run, focus, asked)
 
@@ -82,7 +82,7 @@ def _choose_changes(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
     """Draw the choice of changes. Every chosen change becomes a line of the list."""
     kinds = _list_possible_kinds(run, focus)
     titles = {kind: title for kind, (title, _) in kinds.items()}
-    kind = page.segments("Change", "kind_of_change", titles)
+    kind = page.choose_segment("Change", "kind_of_change", titles)
     change = kinds[kind][1](page, run, focus)
     if kind != "picture":
         st.button(
@@ -95,7 +95,7 @@ def _choose_changes(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
 
 def _list_supported_kinds(run: Experiment) -> frozenset[str]:
     """Return the kinds of changes that the model supports, or all if the model is gone."""
-    card = known_card(run.request.model)
+    card = find_card(run.request.model)
     return frozenset(KINDS) if card is None else card.can & KINDS.keys()
 
 
@@ -109,7 +109,7 @@ def _list_possible_kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, 
     # The weights of a pointer network are its output, so gating a head has no effect.
     if "gate" in _list_supported_kinds(run):
         kinds["head"] = "Switch heads off", _draw_gate_form
-    if text_of(run) in run.before.fields:
+    if get_text_field(run) in run.before.fields:
         kinds["hide"] = "Hide words", hide_words
     elif memory.name == "picture":
         kinds["hide"] = "Hide cells", hide_cells
@@ -139,20 +139,20 @@ def _draw_weight_form(page: WhatIfPage, run: Experiment, focus: Focus) -> Change
         page.set(where="all layers")
     with st.container(horizontal=True, gap="medium"):
         area = page.choose(st.selectbox, "Area", "area", offered, width=300)
-        where = page.segments("In", "where", places)
-        factor = page.widget(
+        where = page.choose_segment("In", "where", places)
+        factor = page.draw_widget(
             st.slider,
             "Multiply its weight by",
             "factor",
             0.0,
-            LARGEST_FACTOR,
+            MAX_FACTOR,
             step=FACTOR_STEP,
             width=200,
             format="%g",
         )
     grid = run.before.maps[focus.site].grid
     has_areas = grid.count > grid.items and not run.before.maps[focus.site].derived
-    overlapping = has_areas and page.widget(
+    overlapping = has_areas and page.draw_widget(
         st.checkbox, "And every area that overlaps it", "overlapping"
     )
     st.caption(_explain_factor(factor))
@@ -178,7 +178,7 @@ def _explain_factor(factor: float) -> str:
 
 
 def _draw_gate_form(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
-    where = escape_markdown(place_words(run.before, focus.site, focus.layer, focus.head))
+    where = escape_markdown(describe_place(run.before, focus.site, focus.layer, focus.head))
     st.caption(f"Switched off: {where}. Choose another layer or head above.")
     return Gate(split_derived_site(focus.site)[0], focus.layer, focus.head)
 
@@ -187,9 +187,9 @@ def _draw_swap_form(page: WhatIfPage, run: Experiment, _: Focus) -> None:
     picture = run.request.picture
     name = picture.name if picture else ""
     kind = SAMPLES[name].kind if name in SAMPLES else "photo"
-    wanted = draft(page, run.request)
+    wanted = get_draft(page, run.request)
     page.set(swap=wanted.picture or None)
-    page.optional(
+    page.choose_optional(
         "Instead of the picture",
         "swap",
         {one: SAMPLES[one].title for one in list_sample_names(kind) if one != name},
@@ -199,14 +199,14 @@ def _draw_swap_form(page: WhatIfPage, run: Experiment, _: Focus) -> None:
     )
 
 
-def _draft_list(page: WhatIfPage, run: Experiment) -> None:
+def _draw_draft(page: WhatIfPage, run: Experiment) -> None:
     """Draw the list of chosen changes with buttons to remove them, and the button to decode."""
-    wanted = draft(page, run.request)
+    wanted = get_draft(page, run.request)
     for number, change in enumerate(wanted.changes):
         others = wanted.changes[:number] + wanted.changes[number + 1 :]
         key = page.key(f"off_{number}")
         _draw_intervention(
-            page, run, key, change_words(run.before, change), replace(wanted, changes=others)
+            page, run, key, describe_change(run.before, change), replace(wanted, changes=others)
         )
     if wanted.picture:
         words = f"Another picture: {SAMPLES[wanted.picture].title}"
@@ -219,13 +219,13 @@ def _draft_list(page: WhatIfPage, run: Experiment) -> None:
             key=page.key("decode"),
             type="primary",
             disabled=wanted == run.decoded,
-            on_click=decode,
+            on_click=decode_draft,
             args=(page, run.request, wanted),
         )
         st.button(
             "Start over",
             key=page.key("start_over"),
-            on_click=decode,
+            on_click=decode_draft,
             args=(page, run.request, NO_INTERVENTIONS),
         )
 
@@ -241,7 +241,7 @@ def _draw_intervention(
 
 
 def _add_intervention(page: WhatIfPage, request: Request, change: Change) -> None:
-    before = draft(page, request)
+    before = get_draft(page, request)
     if change not in before.changes:
         set_draft(page, request, replace(before, changes=(*before.changes, change)))
     page.set(words=[])

@@ -23,10 +23,10 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.progress import draw_progress
-from areaviz.ui.app.table import read_table
-from areaviz.ui.results.chart import draw_view_chart, output_text
-from areaviz.ui.what_if.change_texts import place_words
-from areaviz.ui.what_if.experiment import Experiment, reads_output
+from areaviz.ui.app.table import draw_text_table
+from areaviz.ui.results.chart import draw_output, draw_view_chart
+from areaviz.ui.what_if.change_texts import describe_place
+from areaviz.ui.what_if.experiment import Experiment, can_read_output
 from areaviz.ui.what_if.state import WhatIfPage
 from areaviz.views import PAIRS
 
@@ -34,16 +34,16 @@ CAVEAT = (
     "Attention is not by itself an explanation. These numbers say how much the output depends on"
     " what this map points at, in this model and on this input. They do not say why."
 )
-_OWN = (
+_OWN_AREAS_NOTE = (
     "Each item sees what stands before it: one that sees no more than {k} {unit}s keeps them all"
     " and does not count. What an item loses, items before it may still hand on."
 )
-_NAMES = {"item": "Items", "area": "Areas"}
-_FALL = (
+_UNIT_LABELS = {"item": "Items", "area": "Areas"}
+_FALL_TITLES = (
     "How much less probable the output becomes",
     "How much of the word's lead over the other is lost",
 )
-_BY = {False: "The output", True: "The word against the other"}
+_BASIS_LABELS = {False: "The output", True: "The word against the other"}
 
 
 def draw_outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
@@ -52,7 +52,7 @@ def draw_outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> No
     two = after.fields[after.output.field].raw
     with st.container(key="what_if_outcome", gap="small"):
         st.caption("With the changes")
-        output_text(after)
+        draw_output(after)
         if one == two:
             st.caption("The output stays the same.")
         else:
@@ -87,18 +87,20 @@ def draw_faithfulness(
     trace = run.before
     attention = trace.maps[focus.site]
     reads_input = attention.memory != "history" or is_one_text(trace)
-    if not reads_input or attention.derived or not reads_output(run.request.model):
+    if not reads_input or attention.derived or not can_read_output(run.request.model):
         return
     st.markdown("**How faithful is this map?**")
-    place = place_words(trace, focus.site, focus.layer, focus.head)
+    place = describe_place(trace, focus.site, focus.layer, focus.head)
     st.caption(
         f"{escape_markdown(place)}: does the output really depend on what this map highlights?"
         f" {CAVEAT}"
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        k = page.widget(st.number_input, "How many", "k", 1, 100, width=120)
-        unit = page.segments("Of what", "unit", _NAMES)
-        by_contrast = contrast is not None and page.segments("By", "is_contrast", _BY)
+        k = page.draw_widget(st.number_input, "How many", "k", 1, 100, width=120)
+        unit = page.choose_segment("Of what", "unit", _UNIT_LABELS)
+        by_contrast = contrast is not None and page.choose_segment(
+            "By", "is_contrast", _BASIS_LABELS
+        )
         probe = Probe(focus.site, focus.layer, focus.head, k, unit)
         if by_contrast:
             probe = replace(probe, contrast=contrast)
@@ -115,7 +117,7 @@ def draw_faithfulness(
                 page.set(faithfulness={subject: _measure_faithfulness(backend, request, probe)})
             _format_figures(page.state.faithfulness[subject], probe)
             if attention.memory == "history":
-                st.caption(_OWN.format(k=probe.k, unit=probe.unit))
+                st.caption(_OWN_AREAS_NOTE.format(k=probe.k, unit=probe.unit))
 
 
 def _measure_faithfulness(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
@@ -145,14 +147,14 @@ def _format_figures(found: Faithfulness, probe: Probe) -> None:
         mean, deviation = compute_mean_and_deviation(draws)
         chance.append(f"{number_text(mean, '.3f')} ± {deviation:.3f}")
     columns = {
-        _FALL[probe.contrast is not None]: rows,
+        _FALL_TITLES[probe.contrast is not None]: rows,
         "As the map points": [
             _format_signed(found.comprehensiveness),
             _format_signed(found.sufficiency),
         ],
         f"By chance, {probe.draws} draws": chance,
     }
-    read_table(columns)
+    draw_text_table(columns)
     if probe.contrast is not None:
         foil = escape_markdown(probe.contrast.foil)
         st.caption(

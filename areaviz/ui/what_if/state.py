@@ -19,19 +19,19 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import WHAT_IF, Link, State
 
-SWAP = "swap"
+SWAP_PARAM = "swap"
 """The URL parameter with the name of the sample that replaces the picture."""
-FOIL = "foil"
+FOIL_PARAM = "foil"
 """The URL parameter for a word and its alternative, written ITEM.ALTERNATIVE.
 
 ITEM is the first item of the word, counted from 1.
 """
-_CHANGES = "changes"
+_CHANGES_PARAM = "changes"
 """The URL parameter with changes of the attention, see `trace.link`."""
-MOST_INPUTS = 8
+MAX_INPUTS = 8
 """Largest number of inputs whose interventions a session keeps."""
 
-_Input = tuple[str, str, str, int | None]
+_InputKey = tuple[str, str, str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Interventions:
     @property
     def params(self) -> dict[str, str]:
         """Return the URL parameters of the interventions, besides the request's changes."""
-        return {SWAP: self.picture} if self.picture else {}
+        return {SWAP_PARAM: self.picture} if self.picture else {}
 
 
 NO_INTERVENTIONS = Interventions()
@@ -69,7 +69,9 @@ class WhatIfState(State):
 
     # The draft of each input, and the interventions with which the model decoded it last. The
     # newest input is at the end.
-    experiments: Mapping[_Input, tuple[Interventions, Interventions]] = field(default_factory=dict)
+    experiments: Mapping[_InputKey, tuple[Interventions, Interventions]] = field(
+        default_factory=dict
+    )
     # A link whose interventions are not applied yet, because its input is not given yet.
     linked: Link | None = None
     # The fields from here to `k` are the choices in the panel. The kind of change.
@@ -101,7 +103,7 @@ class WhatIfState(State):
 
     def from_link(self, link: Link) -> Self:
         """Return this state with a link's interventions, for the link's input only."""
-        state, name = super().from_link(link), link.params.get(SWAP, "")
+        state, name = super().from_link(link), link.params.get(SWAP_PARAM, "")
         if link.problem:
             return state
         if name and name not in SAMPLES:
@@ -110,8 +112,8 @@ class WhatIfState(State):
                 " Choose another picture."
             )
             return replace(state, problem=sentence)
-        word, foil = _parse_contrast(link.params.get(FOIL, ""))
-        if not {_CHANGES, SWAP, FOIL}.isdisjoint(link.params):
+        word, foil = _parse_contrast(link.params.get(FOIL_PARAM, ""))
+        if not {_CHANGES_PARAM, SWAP_PARAM, FOIL_PARAM}.isdisjoint(link.params):
             state = replace(state, tabs=[*state.tabs, WHAT_IF])
         return replace(
             state, linked=link, attribution=link.request.attribution, word=word, foil=foil
@@ -123,7 +125,7 @@ class WhatIfState(State):
         """Return the URL parameters with the chosen word and its alternative."""
         params = super().to_link(request, focus, view)
         if self.word is not None and self.foil:
-            params[FOIL] = f"{self.word + 1}.{self.foil}"
+            params[FOIL_PARAM] = f"{self.word + 1}.{self.foil}"
         return params
 
 
@@ -152,8 +154,8 @@ def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
     if link is not None and _is_about(link, asked):
         page.set(linked=None)
         changes = tuple(one for one in link.request.changes if one not in request.changes)
-        wanted = Interventions(changes, link.params.get(SWAP, ""))
-        decode(page, request, wanted)
+        wanted = Interventions(changes, link.params.get(SWAP_PARAM, ""))
+        decode_draft(page, request, wanted)
 
 
 def _is_about(link: Link, request: Request) -> bool:
@@ -167,35 +169,41 @@ def _is_about(link: Link, request: Request) -> bool:
     return same_names and (asked.text, asked.area_size) == (request.text, request.area_size)
 
 
-def draft(page: WhatIfPage, request: Request) -> Interventions:
+def get_draft(page: WhatIfPage, request: Request) -> Interventions:
     """Return the current draft for this input."""
-    return page.state.experiments.get(_input(request), (NO_INTERVENTIONS, NO_INTERVENTIONS))[0]
+    return page.state.experiments.get(
+        _make_input_key(request), (NO_INTERVENTIONS, NO_INTERVENTIONS)
+    )[0]
 
 
-def decoded(page: WhatIfPage, request: Request) -> Interventions:
+def get_decoded_interventions(page: WhatIfPage, request: Request) -> Interventions:
     """Return the interventions with which this input was decoded last."""
-    return page.state.experiments.get(_input(request), (NO_INTERVENTIONS, NO_INTERVENTIONS))[1]
+    return page.state.experiments.get(
+        _make_input_key(request), (NO_INTERVENTIONS, NO_INTERVENTIONS)
+    )[1]
 
 
 def set_draft(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
-    """Replace the draft. The model decodes nothing until `decode` is called."""
-    _hold(page, request, wanted, decoded(page, request))
+    """Replace the draft. The model decodes nothing until `decode_draft` is called."""
+    _store_experiment(page, request, wanted, get_decoded_interventions(page, request))
 
 
-def decode(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
+def decode_draft(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
     """Replace the draft, and decode with it."""
-    _hold(page, request, wanted, wanted)
+    _store_experiment(page, request, wanted, wanted)
 
 
-def _hold(page: WhatIfPage, request: Request, wanted: Interventions, done: Interventions) -> None:
+def _store_experiment(
+    page: WhatIfPage, request: Request, wanted: Interventions, done: Interventions
+) -> None:
     held = dict(page.state.experiments)
-    held.pop(_input(request), None)
-    held[_input(request)] = wanted, done
-    latest = list(held)[-MOST_INPUTS:]
+    held.pop(_make_input_key(request), None)
+    held[_make_input_key(request)] = wanted, done
+    latest = list(held)[-MAX_INPUTS:]
     page.set(experiments={name: held[name] for name in latest})
 
 
-def _input(request: Request) -> _Input:
+def _make_input_key(request: Request) -> _InputKey:
     """Return a key for everything in a request that positions refer to.
 
     Decoding options are not part of the key.

@@ -21,11 +21,11 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.progress import draw_progress
-from areaviz.ui.app.table import read_table
+from areaviz.ui.app.table import draw_text_table
 from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.state import WhatIfPage
 
-_ODDS = "what_if_odds"
+_PROBABILITIES_KEY = "what_if_odds"
 
 
 def choose_contrast(
@@ -33,7 +33,7 @@ def choose_contrast(
 ) -> Contrast | None:
     """Let the user choose a word and an alternative. Return both if they have probabilities."""
     trace = run.before
-    if not _can_be_given(trace):
+    if not _is_generated_text(trace):
         return None
     st.markdown("**Why this word and not another?**")
     asked = _choose_words(page, trace, focus)
@@ -50,7 +50,7 @@ def choose_contrast(
     return None
 
 
-def _can_be_given(trace: Trace) -> bool:
+def _is_generated_text(trace: Trace) -> bool:
     """Return whether the output is a text that was produced item by item."""
     output = trace.fields[trace.output.field]
     return "history" in trace.fields and output.is_text and bool(find_output_words(output))
@@ -67,7 +67,7 @@ def _choose_words(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | No
         names[first] = f"{join_items(output, *run)} (item {first + later + 1})"
     with st.container(horizontal=True, gap="medium"):
         then = partial(page.set, foil=None)
-        page.widget(
+        page.draw_widget(
             st.selectbox,
             "Why",
             "word",
@@ -81,7 +81,7 @@ def _choose_words(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | No
         typed = page.state.foil
         if typed and typed not in others:
             others.append(typed)
-        page.widget(
+        page.draw_widget(
             st.selectbox,
             "And not",
             "foil",
@@ -129,13 +129,15 @@ def _get_probabilities(
 ) -> Odds:
     """Return the probabilities. Cache the latest ones, because the panel is redrawn often."""
     requests = trace.request, None if changed is None else changed.request
-    held: dict[tuple[Request, Request | None, Contrast], Odds] = st.session_state.get(_ODDS, {})
+    held: dict[tuple[Request, Request | None, Contrast], Odds] = st.session_state.get(
+        _PROBABILITIES_KEY, {}
+    )
     key = (*requests, asked)
     if key not in held:
         with draw_progress("Reading the other word") as report:
             found = compute_odds(trace, asked, partial(backend.trace, progress=report), changed)
         others = {one: value for one, value in held.items() if one[2] == asked}
-        held = st.session_state[_ODDS] = {**others, key: found}
+        held = st.session_state[_PROBABILITIES_KEY] = {**others, key: found}
     return held[key]
 
 
@@ -148,7 +150,7 @@ def _draw_table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) ->
         "Difference": [number_text(one.difference, "+.3f") for _, one in found],
         "Log ratio": [number_text(one.log_ratio, "+.2f") for _, one in found],
     }
-    read_table(columns)
+    draw_text_table(columns)
     st.caption(
         "The probability of each after the same words, multiplied over its items. A log ratio above"
         " 0 favours the word that the model wrote. A log ratio of 0.69 is twice as probable."

@@ -10,7 +10,7 @@ import pytest
 
 from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.app.budget import MEBI, Budget, get_disk_budget
+from areaviz.ui.app.budget import BYTES_PER_MIB, Budget, get_disk_budget
 from areaviz.ui.app.progress import run_requests
 from tests import fakes
 
@@ -29,16 +29,19 @@ def whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_user_gets_at_most_a_quarter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AREAVIZ_LIMIT_BUDGET_PERCENT")
-    budget, things = Budget(1024 * MEBI, "uploaded attention"), [Thing(), Thing(), Thing()]
-    release = budget.reserve(156 * MEBI, ANNA)
-    budget.hold(things[0], 100 * MEBI, ANNA)
+    budget, things = (
+        Budget(1024 * BYTES_PER_MIB, "uploaded attention"),
+        [Thing(), Thing(), Thing()],
+    )
+    release = budget.reserve(156 * BYTES_PER_MIB, ANNA)
+    budget.hold(things[0], 100 * BYTES_PER_MIB, ANNA)
     with pytest.raises(OverLimit, match="A reader may use 25 % of the memory, and of the disk"):
-        budget.hold(things[1], 1 * MEBI, ANNA)
-    budget.hold(things[2], 256 * MEBI, BORIS)
+        budget.hold(things[1], 1 * BYTES_PER_MIB, ANNA)
+    budget.hold(things[2], 256 * BYTES_PER_MIB, BORIS)
     assert budget.megabytes_by_reader() == [256, 256]
     release()
-    budget.hold(things[1], 156 * MEBI, ANNA)
-    assert budget.used == 512 * MEBI
+    budget.hold(things[1], 156 * BYTES_PER_MIB, ANNA)
+    assert budget.used == 512 * BYTES_PER_MIB
 
 
 def test_fresh_cookies_of_an_address_share_four_shares(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,20 +67,20 @@ def test_cached_traces_are_freed_before_a_user_is_refused(
 
 
 def test_object_is_counted_once_while_it_lives() -> None:
-    budget, thing = Budget(10 * MEBI, "attention"), Thing()
-    budget.hold(thing, 6 * MEBI, ANNA)
-    budget.hold(thing, 6 * MEBI, ANNA)
-    assert budget.used == 6 * MEBI
+    budget, thing = Budget(10 * BYTES_PER_MIB, "attention"), Thing()
+    budget.hold(thing, 6 * BYTES_PER_MIB, ANNA)
+    budget.hold(thing, 6 * BYTES_PER_MIB, ANNA)
+    assert budget.used == 6 * BYTES_PER_MIB
     with pytest.raises(
         BackendError,
         match="have 6 MiB of attention open, .* limit is 10 MiB, so 5 MiB more do not fit. Try",
     ):
-        budget.hold(Thing(), 5 * MEBI, ANNA)
-    assert budget.used == 6 * MEBI
+        budget.hold(Thing(), 5 * BYTES_PER_MIB, ANNA)
+    assert budget.used == 6 * BYTES_PER_MIB
     del thing
     gc.collect()
     assert budget.used == 0
-    release = budget.reserve(10 * MEBI, ANNA)
+    release = budget.reserve(10 * BYTES_PER_MIB, ANNA)
     release()
     assert budget.used == 0
 
@@ -131,7 +134,7 @@ def test_non_numeric_setting_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(InputError, match='AREAVIZ_DISK_MIB is "many". It must be a whole'):
         get_disk_budget()
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "3")
-    release = get_disk_budget().reserve(3 * MEBI, ANNA)
+    release = get_disk_budget().reserve(3 * BYTES_PER_MIB, ANNA)
     with pytest.raises(BackendError, match="the limit is 3 MiB"):
         get_disk_budget().reserve(1, ANNA)
     release()

@@ -16,7 +16,7 @@ def test_component_module_exports_its_entry_point(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         st.components.v2, "component", lambda name, **given: told.update(given, name=name)
     )
-    component.component_in.__wrapped__("grid", "en")
+    component.register_component.__wrapped__("grid", "en")
     made = read_parts("grid")
     assert told == {"name": "areaviz.grid", "html": made.html, "css": made.css, "js": told["js"]}
     assert told["js"].startswith(made.js) and told["js"].rstrip().endswith("export default mount;")

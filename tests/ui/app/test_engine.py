@@ -12,7 +12,7 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.api import Api
 from areaviz.trace.errors import BackendError
-from areaviz.ui.app.engine import TOKEN_FILE, open_backend
+from areaviz.ui.app.engine import TOKEN_FILE_VARIABLE, open_backend
 from tests.pages.conftest import APP, drawn_texts, shown
 from tests.server.models import TOKEN, FakeModels
 from tests.server.server import serving
@@ -22,7 +22,7 @@ from tests.server.server import serving
 def token_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "token"
     path.write_text(TOKEN + "\n")
-    monkeypatch.setenv(TOKEN_FILE, str(path))
+    monkeypatch.setenv(TOKEN_FILE_VARIABLE, str(path))
     return path
 
 
@@ -33,8 +33,8 @@ def test_invalid_settings_are_refused(setting: str, tmp_path: Path) -> None:
 
 
 def test_server_backend_requires_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(TOKEN_FILE, raising=False)
-    with pytest.raises(BackendError, match=TOKEN_FILE):
+    monkeypatch.delenv(TOKEN_FILE_VARIABLE, raising=False)
+    with pytest.raises(BackendError, match=TOKEN_FILE_VARIABLE):
         open_backend("http://127.0.0.1:1", tmp_path, "cpu")
 
 

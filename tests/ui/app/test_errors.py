@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.cards.card import read_card
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
-from areaviz.ui.app.errors import show_errors, without_folders
+from areaviz.ui.app.errors import remove_folders, show_errors
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from areaviz.ui.app.errors import show_errors, without_folders
     ],
 )
 def test_without_folders_keeps_file_names(sentence: str, shown: str | None) -> None:
-    assert without_folders(sentence) == (sentence if shown is None else shown)
+    assert remove_folders(sentence) == (sentence if shown is None else shown)
 
 
 def failing_page() -> None:

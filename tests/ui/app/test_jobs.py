@@ -8,7 +8,7 @@ from areaviz.analysis.jobs import Job, Jobs
 from areaviz.backend.fair import find_mark
 from areaviz.cli.operator import format_values
 from areaviz.ui.app import jobs as jobs_module
-from areaviz.ui.app.budget import MEBI, Budget
+from areaviz.ui.app.budget import BYTES_PER_MIB, Budget
 from areaviz.ui.app.jobs import describe_work
 
 
@@ -23,7 +23,7 @@ def test_work_shows_analyses_by_reader_and_the_limits_in_force(
     jobs = Jobs()
     monkeypatch.setattr(jobs_module, "get_jobs", lambda: jobs)
     # Use an own budget, because earlier tests may have left attention in that of the process.
-    memory = Budget(MEBI, "attention")
+    memory = Budget(BYTES_PER_MIB, "attention")
     monkeypatch.setattr(jobs_module, "get_memory_budget", lambda: memory)
     begun = [jobs.start(key, until_stopped, "a" * 32, "set") for key in "xy"]
     try:

@@ -43,8 +43,8 @@ def script() -> None:
     from areaviz.ui.app.state import State
 
     page = Page("translate", "", State())
-    page.follow({})
-    page.keep({"text": "A dog."})
+    page.follow_url({})
+    page.set_url_params({"text": "A dog."})
 
 
 def test_language_parameter_is_kept_and_not_a_link() -> None:
@@ -66,19 +66,19 @@ def test_browser_sets_the_default_language(
     context = Context()
     context.locale = locale
     monkeypatch.setattr(language.st, "context", context)
-    monkeypatch.setattr(language, "is_drawing", lambda: True)
+    monkeypatch.setattr(language, "is_drawing_page", lambda: True)
     assert language.get_language() == found
-    assert language.language_params() == {}
+    assert language.get_language_params() == {}
 
 
 def test_language_outside_the_app_is_english() -> None:
     assert language.get_language() == "en"
-    assert language.language_params() == {}
+    assert language.get_language_params() == {}
 
 
 def test_language_is_added_before_the_anchor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "language_params", lambda: {"lang": "de"})
-    found = [language.with_language(one) for one in ("./", "./a?b=1", "./a?b=1#c", "./a#c")]
+    monkeypatch.setattr(language, "get_language_params", lambda: {"lang": "de"})
+    found = [language.add_language(one) for one in ("./", "./a?b=1", "./a?b=1#c", "./a#c")]
     assert found == ["./?lang=de", "./a?b=1&lang=de", "./a?b=1&lang=de#c", "./a?lang=de#c"]
-    monkeypatch.setattr(language, "language_params", dict)
-    assert language.with_language("./a#c") == "./a#c"
+    monkeypatch.setattr(language, "get_language_params", dict)
+    assert language.add_language("./a#c") == "./a#c"

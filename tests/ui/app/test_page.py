@@ -10,7 +10,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.page import TITLES, Page
 from areaviz.ui.app.state import ALL_HEADS, Link, State
 from areaviz.ui.forms.caption_form import CaptionState
-from areaviz.ui.forms.mechanisms_form import WaysState
+from areaviz.ui.forms.mechanisms_form import MechanismsState
 from areaviz.ui.forms.picture_translation_form import PictureTranslationState
 from areaviz.ui.forms.translate_form import TranslateState
 from tests.pages import folder
@@ -27,7 +27,7 @@ def script() -> None:
 
     page = Page("translate", "", TranslateState())
     if not st.checkbox("Hide"):
-        page.widget(st.text_input, "Text", "text", then=lambda: page.set(is_asked=True))
+        page.draw_widget(st.text_input, "Text", "text", then=lambda: page.set(is_asked=True))
         page.choose(st.selectbox, "Model", "model", {"a": "First", "b": "Second"})
     st.button("Empty", on_click=page.set, kwargs={"text": ""})
     st.json({"text": page.state.text, "model": page.state.model, "asked": page.state.is_asked})
@@ -54,7 +54,7 @@ def test_every_page_has_a_title_and_its_keys_begin_with_its_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "first", [TranslateState(), CaptionState(), PictureTranslationState(), WaysState()]
+    "first", [TranslateState(), CaptionState(), PictureTranslationState(), MechanismsState()]
 )
 def test_link_survives_round_trip(first: State) -> None:
     request = Request("char-area", "", method="beam", beam=3, area_size=2)
@@ -62,7 +62,7 @@ def test_link_survives_round_trip(first: State) -> None:
     params = first.to_link(request, focus, "film")
     link = Link.of(params, CARDS)
     assert (link.request, link.focus, link.problem) == (request, focus, "")
-    state = first.from_link(link).looking_at(link.focus, params["view"])
+    state = first.from_link(link).with_focus(link.focus, params["view"])
     assert state.to_link(request, focus, state.view) == params
     assert (state.site, state.layer, state.head, state.locked) == ("encoder self", 1, 2, focus)
 
@@ -83,9 +83,9 @@ def test_link_to_a_former_model_opens_its_successor() -> None:
 
 
 def test_link_without_focus_opens_the_default() -> None:
-    state = State().looking_at(Focus("encoder self", 1, 2, items=(4,)), "film")
-    assert state.unlocked().locked.items == () and state.unlocked().site == "encoder self"
-    first = state.looking_at(None)
+    state = State().with_focus(Focus("encoder self", 1, 2, items=(4,)), "film")
+    assert state.without_lock().locked.items == () and state.without_lock().site == "encoder self"
+    first = state.with_focus(None)
     assert (first.site, first.layer, first.head, first.view) == ("", None, ALL_HEADS, "")
 
 
@@ -97,9 +97,9 @@ def addressed() -> None:
     from tests.pages import folder
 
     page = Page("translate", "", TranslateState())
-    page.follow({"a": folder.card("a", "area")})
-    page.widget(st.text_input, "Text", "text")
-    page.keep({"model": "a", "text": page.state.text, "view": "pyramid"})
+    page.follow_url({"a": folder.card("a", "area")})
+    page.draw_widget(st.text_input, "Text", "text")
+    page.set_url_params({"model": "a", "text": page.state.text, "view": "pyramid"})
 
 
 def test_link_stays_unchanged_until_a_change() -> None:

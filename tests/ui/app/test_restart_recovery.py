@@ -42,7 +42,7 @@ def test_values_are_sent_again_until_all_are_applied(
         raise Rerun
 
     monkeypatch.setattr(st, "session_state", session)
-    monkeypatch.setattr(restart_recovery, "session_id", lambda: "one")
+    monkeypatch.setattr(restart_recovery, "get_session_id", lambda: "one")
     monkeypatch.setattr(restart_recovery, "take_unread_widgets", lambda: [METHOD, BEAM])
     monkeypatch.setattr(restart_recovery, "is_drawn", lambda widget: widget in drawn)
     monkeypatch.setattr(restart_recovery, "rerun_with", rerun_with)

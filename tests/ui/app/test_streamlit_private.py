@@ -23,13 +23,13 @@ def script() -> None:
     typed = st.text_input("Text", key="text", on_change=lambda: state.heard.append(state.text))
     st.text(f"typed {typed}, heard {state.heard}")
     context = get_script_run_ctx()
-    assert context is not None and streamlit_private.session_id() == context.session_id
-    assert streamlit_private.is_drawing()
+    assert context is not None and streamlit_private.get_session_id() == context.session_id
+    assert streamlit_private.is_drawing_page()
     drawn = context.session_state._state._get_widget_id("text")
     widget = WidgetState(id=drawn, string_value="a dog")
     assert streamlit_private.is_drawn(widget)
     assert not streamlit_private.is_drawn(WidgetState(id=f"{drawn}_more"))
-    assert streamlit_private.key_of(widget) == "text"
+    assert streamlit_private.get_widget_key(widget) == "text"
     if state.pop("again", True):
         state.again = False
         streamlit_private.rerun_with([widget])
@@ -63,8 +63,8 @@ def test_unread_widget_values_are_taken_once() -> None:
 
 
 def test_functions_return_nothing_outside_a_session() -> None:
-    assert streamlit_private.session_id() is None
-    assert not streamlit_private.is_drawing()
+    assert streamlit_private.get_session_id() is None
+    assert not streamlit_private.is_drawing_page()
     assert streamlit_private.take_unread_widgets() == []
     assert not streamlit_private.is_drawn(WidgetState(id="one"))
 
@@ -83,4 +83,6 @@ def test_files_of_an_ended_app_are_recognised() -> None:
     assert not streamlit_private.has_files(widget)
     widget.file_uploader_state_value.uploaded_file_info.add(file_id="1", name="a.png")
     assert streamlit_private.has_files(widget)
-    assert streamlit_private.is_gone(DeletedFile("1")) and not streamlit_private.is_gone(None)
+    assert streamlit_private.is_file_gone(DeletedFile("1")) and not streamlit_private.is_file_gone(
+        None
+    )

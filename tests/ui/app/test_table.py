@@ -8,7 +8,7 @@ import sys
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.app.table import are_numbers, says_nothing
+from areaviz.ui.app.table import are_empty, are_numbers
 
 
 @pytest.mark.parametrize(
@@ -34,15 +34,15 @@ def test_words_and_empty_columns_are_not_numbers(cells: list[str]) -> None:
 
 
 def test_column_of_dashes_says_nothing() -> None:
-    assert says_nothing(["–", "", r"\–"])
-    assert not says_nothing(["–", "0"]) and not says_nothing([])
+    assert are_empty(["–", "", r"\–"])
+    assert not are_empty(["–", "0"]) and not are_empty([])
 
 
 def test_column_with_dashes_is_aligned_with_numbers() -> None:
     def script() -> None:
-        from areaviz.ui.app.table import read_table
+        from areaviz.ui.app.table import draw_text_table
 
-        read_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"], "chrF": ["–", "–"]})
+        draw_text_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"], "chrF": ["–", "–"]})
 
     [table] = AppTest.from_function(script).run().table
     style = table.proto.arrow_data.styler.styles
@@ -51,9 +51,9 @@ def test_column_with_dashes_is_aligned_with_numbers() -> None:
 
 def test_cells_are_shown_unchanged() -> None:
     def script() -> None:
-        from areaviz.ui.app.table import read_table
+        from areaviz.ui.app.table import draw_text_table
 
-        read_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"]})
+        draw_text_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"]})
 
     app = AppTest.from_function(script).run()
     assert not app.exception
@@ -63,9 +63,9 @@ def test_cells_are_shown_unchanged() -> None:
 
 def test_table_without_numbers_is_drawn() -> None:
     def script() -> None:
-        from areaviz.ui.app.table import read_table
+        from areaviz.ui.app.table import draw_text_table
 
-        read_table({"Model": ["a"], "Keys": ["mean"]})
+        draw_text_table({"Model": ["a"], "Keys": ["mean"]})
 
     app = AppTest.from_function(script).run()
     assert not app.exception and list(app.table[0].value) == ["Model", "Keys"]

@@ -11,11 +11,11 @@ from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES, get_sample
 from areaviz.ui.app.page import Page
 from areaviz.ui.forms.model_choice import (
-    FIRST,
-    first_sample,
-    fit_kind,
-    fit_model,
-    kind_of,
+    FIRST_SAMPLES,
+    choose_first_sample,
+    get_picture_type,
+    select_model_for_picture,
+    select_model_for_type,
     warn_of_picture_type,
 )
 from areaviz.ui.forms.options import ModelState
@@ -57,47 +57,47 @@ def test_new_picture_kind_changes_only_the_model() -> None:
     ):
         if chosen:
             PAGE.set(model=chosen)
-        fit_model(PAGE, CARDS, get_sample(name))
+        select_model_for_picture(PAGE, CARDS, get_sample(name))
         seen.append(PAGE.state.model)
     assert seen == ["scene-area", "photo-area", "scene-area", "photo-area", "scene-area"]
 
 
 def test_model_of_the_kind_stays() -> None:
     PAGE.set(model="photo-plain")
-    fit_model(PAGE, CARDS, get_sample("cat"))
+    select_model_for_picture(PAGE, CARDS, get_sample("cat"))
     assert PAGE.state.model == "photo-plain"
-    fit_model(PAGE, CARDS, None)
+    select_model_for_picture(PAGE, CARDS, None)
     assert PAGE.state.model == "photo-plain"
 
 
 def test_picture_set_selects_its_model() -> None:
     PAGE.set(model="photo-plain")
-    fit_kind(PAGE, CARDS, "scenes")
+    select_model_for_type(PAGE, CARDS, "scenes")
     assert PAGE.state.model == "scene-area"
-    fit_kind(PAGE, CARDS, "")
+    select_model_for_type(PAGE, CARDS, "")
     assert PAGE.state.model == "scene-area"
 
 
 def test_linked_picture_and_model_stay_together() -> None:
     PAGE.set(model="scene-area")
-    PAGE.set(model_kind=kind_of("cat"))
-    fit_model(PAGE, CARDS, get_sample("cat"))
+    PAGE.set(model_kind=get_picture_type("cat"))
+    select_model_for_picture(PAGE, CARDS, get_sample("cat"))
     assert PAGE.state.model == "scene-area"
 
 
 def test_chosen_model_stays_if_none_fits() -> None:
     PAGE.set(model="scene-area")
-    fit_model(PAGE, {"scene-area": CARDS["scene-area"]}, get_sample("cat"))
+    select_model_for_picture(PAGE, {"scene-area": CARDS["scene-area"]}, get_sample("cat"))
     assert PAGE.state.model == "scene-area"
 
 
 def test_first_sample_is_of_the_models_kind() -> None:
-    assert first_sample(PAGE, CARDS) == FIRST["scenes"]
+    assert choose_first_sample(PAGE, CARDS) == FIRST_SAMPLES["scenes"]
     PAGE.set(model="photo-area")
-    assert first_sample(PAGE, CARDS) == FIRST["photos"]
-    assert {kind_of(name): name for name in FIRST.values()} == FIRST and set(FIRST.values()) <= set(
-        SAMPLES
-    )
+    assert choose_first_sample(PAGE, CARDS) == FIRST_SAMPLES["photos"]
+    assert {
+        get_picture_type(name): name for name in FIRST_SAMPLES.values()
+    } == FIRST_SAMPLES and set(FIRST_SAMPLES.values()) <= set(SAMPLES)
 
 
 @pytest.mark.parametrize(

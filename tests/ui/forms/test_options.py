@@ -50,11 +50,11 @@ def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs
     from dataclasses import replace
 
     from areaviz.ui.app.page import Page
-    from areaviz.ui.forms.options import ModelState, run_options
+    from areaviz.ui.forms.options import ModelState, draw_run_options
     from tests.pages import folder
 
     page = Page("translate", "", ModelState(area_size=chosen))
-    run_options(page, replace(folder.card("one", "area"), config=config))
+    draw_run_options(page, replace(folder.card("one", "area"), config=config))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from areaviz.ui.app.state import Link
 from areaviz.ui.components import thumbnails as component
 from areaviz.ui.components.thumbnails import Thumbnail
 from areaviz.ui.forms import picture_input
-from areaviz.ui.forms.picture_input import CAMERA, SAMPLE, UPLOAD, PictureState
+from areaviz.ui.forms.picture_input import CAMERA_SOURCE, SAMPLE_SOURCE, UPLOAD_SOURCE, PictureState
 
 PAGE = Page("it", "", PictureState())
 
@@ -27,11 +27,11 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.ui.app.page import Page
-    from areaviz.ui.forms.picture_input import PictureState, picture_input
+    from areaviz.ui.forms.picture_input import PictureState, draw_picture_input
 
     state = st.session_state
     if state.get("shown", True):
-        chosen = picture_input(
+        chosen = draw_picture_input(
             Page("it", "", PictureState()),
             state.get("kinds", ("scene", "photo")),
             state.get("default", "scene-1"),
@@ -58,7 +58,7 @@ def png(width: int = 3, height: int = 2, colour: str = "red") -> bytes:
 
 
 def uploaded(run: AppTest, content: bytes, name: str = "a.png") -> AppTest:
-    run.session_state["it_source"] = UPLOAD
+    run.session_state["it_source"] = UPLOAD_SOURCE
     run.run()
     return checked(run.file_uploader[0].set_value((name, content, "image/png")).run())
 
@@ -70,7 +70,7 @@ def captions(run: AppTest) -> str:
 def test_default_is_chosen_first() -> None:
     run = opened()
     assert run.session_state["chosen"] == "scene-1"
-    assert run.session_state["it_source"] == SAMPLE
+    assert run.session_state["it_source"] == SAMPLE_SOURCE
     assert not run.error and not run.file_uploader
 
 
@@ -110,7 +110,7 @@ def test_invalid_file_shows_error_and_changes_nothing() -> None:
 def test_refusal_disappears_with_its_source() -> None:
     run = uploaded(opened(), b"just text")
     assert run.error
-    run = checked(run.segmented_control[0].set_value(SAMPLE).run())
+    run = checked(run.segmented_control[0].set_value(SAMPLE_SOURCE).run())
     assert not run.error and run.session_state["chosen"] == "scene-1"
 
 
@@ -123,14 +123,14 @@ def test_removing_the_file_keeps_the_picture() -> None:
 def test_picture_survives_page_change_without_camera() -> None:
     run = uploaded(opened(), png())
     before = run.session_state["chosen"]
-    run.session_state["it_source"] = CAMERA
+    run.session_state["it_source"] = CAMERA_SOURCE
     checked(run.run())
     run.session_state["shown"] = False
     checked(run.run())
     run.session_state["shown"] = True
     checked(run.run())
     assert run.session_state["chosen"] == before
-    assert run.session_state["it_source"] == UPLOAD
+    assert run.session_state["it_source"] == UPLOAD_SOURCE
 
 
 def test_only_samples_are_replaced_by_a_new_kind() -> None:
@@ -143,7 +143,7 @@ def test_only_samples_are_replaced_by_a_new_kind() -> None:
 
 
 def test_uploaded_picture_is_shown_next_to_samples() -> None:
-    run = checked(uploaded(opened(), png()).segmented_control[0].set_value(SAMPLE).run())
+    run = checked(uploaded(opened(), png()).segmented_control[0].set_value(SAMPLE_SOURCE).run())
     assert "Your picture is chosen." in captions(run)
 
 
@@ -181,13 +181,13 @@ def after_link(name: str, before: PictureState = PAGE.first) -> PictureState:
 def test_link_chooses_a_sample() -> None:
     state = after_link("pair-41")
     assert state.chosen is not None and state.chosen.picture is get_sample("pair-41")
-    assert state.source == SAMPLE and not state.problem
+    assert state.source == SAMPLE_SOURCE and not state.problem
 
 
 def test_link_to_unknown_upload_asks_for_the_picture() -> None:
     state = after_link("upload-123456789abc")
     assert "uploaded by its author and is not stored. Upload it again" in state.problem
-    assert state.chosen is None and state.source == UPLOAD
+    assert state.chosen is None and state.source == UPLOAD_SOURCE
 
 
 def test_link_to_own_picture_keeps_it() -> None:
@@ -212,7 +212,7 @@ def test_row_contains_samples_with_titles(monkeypatch: pytest.MonkeyPatch) -> No
         "get_component",
         lambda name, *files: lambda **given: sent.update(given, component=name),
     )
-    picture_input._sample_row(PAGE, ("digit", "photo"), "digit-4")
+    picture_input._draw_sample_row(PAGE, ("digit", "photo"), "digit-4")
     data = sent["data"]
     assert [one["name"] for one in data["pictures"]] == list(list_sample_names("digit", "photo"))
     assert data["chosen"] == "digit-4" and sent["component"] == "thumbnails"

@@ -7,7 +7,7 @@ import numpy as np
 from areaviz.interactive.default_focus import SITE
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
-from areaviz.ui.home.tile_pictures import LIT, facts_tile
+from areaviz.ui.home.tile_pictures import LIT_COLOUR, draw_facts_tile
 from tests import fakes
 
 
@@ -15,9 +15,9 @@ def test_facts_tile_highlights_top_fact_of_every_hop() -> None:
     trace = fakes.trace(layers=3)
     attention = trace.maps[SITE]
     tops = [top_areas(attention, hop, None, 1, 1)[0].area.left for hop in range(3)]
-    drawn = facts_tile(trace, Focus(SITE, items=(1,)))
+    drawn = draw_facts_tile(trace, Focus(SITE, items=(1,)))
     bars = [line for line in drawn.split("<") if line.startswith("rect")]
-    lit = [place for place, bar in enumerate(bars) if LIT in bar]
+    lit = [place for place, bar in enumerate(bars) if LIT_COLOUR in bar]
     assert len(bars) == len(trace.fields[attention.memory])
     assert lit == sorted(set(tops))
     assert drawn.count("<circle") == 3, "one point of the path per hop"
@@ -28,7 +28,7 @@ def test_facts_tile_moves_with_the_weights() -> None:
     weights = trace.maps[SITE].weights
     weights[:] = 0
     weights[..., 2] = 1
-    first = facts_tile(trace, Focus(SITE, items=(0,)))
+    first = draw_facts_tile(trace, Focus(SITE, items=(0,)))
     weights[..., [2, 3]] = weights[..., [3, 2]]
-    second = facts_tile(trace, Focus(SITE, items=(0,)))
+    second = draw_facts_tile(trace, Focus(SITE, items=(0,)))
     assert first != second and np.all(weights.sum(-1) == 1)

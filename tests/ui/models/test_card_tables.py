@@ -12,17 +12,17 @@ from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import TEXT_SITES
 from areaviz.ui.models.card_tables import (
-    HEAVIEST,
-    WEIGHTED,
-    all_measures,
-    attention_table,
-    figure_table,
+    HEAVIEST_PREFIX,
+    WEIGHTED_PREFIX,
+    build_all_metrics_table,
+    build_attention_table,
+    build_metric_table,
+    build_quality_table,
+    build_size_table,
+    build_target_table,
+    format_measure_name,
     format_number,
-    gate_table,
-    measure_name,
-    quality_table,
-    site_names,
-    size_table,
+    list_site_names,
 )
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
@@ -40,7 +40,7 @@ ATTENTION = {
 
 
 def test_published_test_set_is_first_and_gaps_are_dashes() -> None:
-    table = figure_table(
+    table = build_metric_table(
         "translation",
         {"other_set": {"bleu": 1.0}, "val": {}, "test_2016_flickr": {"bleu": 29.131, "beam": 4}},
     )
@@ -55,14 +55,14 @@ def test_published_test_set_is_first_and_gaps_are_dashes() -> None:
 def test_later_targets_are_not_called_older() -> None:
     first = Judged("Error", "at most 4.0%", "3.0%", True, "")
     later = Judged("Spans (set after training)", "at least 20.0%", "–", None, "")
-    table = gate_table([first])
+    table = build_target_table([first])
     assert list(table) == ["Target set before training", "Needed", "Result", "Verdict"]
-    assert list(gate_table([first, later]))[0] == "Target"
-    assert gate_table([first, later])["Verdict"] == ["reached", "not measured yet"]
+    assert list(build_target_table([first, later]))[0] == "Target"
+    assert build_target_table([first, later])["Verdict"] == ["reached", "not measured yet"]
 
 
 def test_top_areas_of_several_items_are_listed_with_baselines() -> None:
-    table = attention_table(ATTENTION, HEAVIEST, TEXT_SITES)
+    table = build_attention_table(ATTENTION, HEAVIEST_PREFIX, TEXT_SITES)
     assert table["Attention"] == ["Within the source", "elsewhere"]
     assert table["Measured"] == ["60.0%", "50.0%"]
     assert table["Random places"] == ["30.0%", "–"] and table["Positions alone"] == ["–", "25.0%"]
@@ -70,7 +70,7 @@ def test_top_areas_of_several_items_are_listed_with_baselines() -> None:
 
 
 def test_weighted_attention_table_has_only_measured_rows() -> None:
-    assert attention_table(ATTENTION, WEIGHTED, TEXT_SITES) == {
+    assert build_attention_table(ATTENTION, WEIGHTED_PREFIX, TEXT_SITES) == {
         "Attention": ["elsewhere"],
         "The area": ["is exactly one word"],
         "Measured": ["20.0%"],
@@ -81,13 +81,13 @@ def test_weighted_attention_table_has_only_measured_rows() -> None:
 
 def test_every_table_has_columns_of_one_length() -> None:
     for table in (
-        figure_table("translation", {}),
-        attention_table({}, HEAVIEST, TEXT_SITES),
-        size_table(ATTENTION, TEXT_SITES),
-        all_measures(ATTENTION, TEXT_SITES),
+        build_metric_table("translation", {}),
+        build_attention_table({}, HEAVIEST_PREFIX, TEXT_SITES),
+        build_size_table(ATTENTION, TEXT_SITES),
+        build_all_metrics_table(ATTENTION, TEXT_SITES),
     ):
         assert len({len(cells) for cells in table.values()}) == 1
-    assert len(all_measures(ATTENTION, TEXT_SITES)["Measure"]) == 8
+    assert len(build_all_metrics_table(ATTENTION, TEXT_SITES)["Measure"]) == 8
 
 
 def test_values_and_names_in_words() -> None:
@@ -97,12 +97,15 @@ def test_values_and_names_in_words() -> None:
         "29,000",
         "x",
     ]
-    assert format_number(0.12345, 4) == "0.1235" and measure_name("length_ratio") == "Length ratio"
+    assert (
+        format_number(0.12345, 4) == "0.1235"
+        and format_measure_name("length_ratio") == "Length ratio"
+    )
 
 
 def test_looks_are_listed_with_blind_baselines() -> None:
     measured = {"pointing": 0.5, "pointing_uniform": 0.1, "mass": 0.25, "words": 7}
-    assert quality_table({"encoder-decoder, test": measured}, LOOK_MEASURES["caption"]) == {
+    assert build_quality_table({"encoder-decoder, test": measured}, LOOK_MEASURES["caption"]) == {
         "Measured on": ["Test", "Test"],
         "Share": [
             "Words whose heaviest cell lies in the gold box",
@@ -123,7 +126,7 @@ def test_every_shipped_looking_model_has_blind_baselines() -> None:
         if card.mechanism == "none" or TASKS[card.task].follows_words:
             continue
         looks = LOOK_MEASURES[card.task]
-        table = quality_table(card.attention, looks)
+        table = build_quality_table(card.attention, looks)
         # Photographs with a sentence have no known places of things.
         if set(table["Share"]) == {looks.shares.get("picture_share")}:
             continue
@@ -137,11 +140,11 @@ def test_every_shipped_looking_model_has_blind_baselines() -> None:
 )
 def test_text_only_sites_name_no_translation(model: str, name: str) -> None:
     card = read_card(CHECKPOINTS / model / "card.json")
-    assert name in size_table(card.attention, site_names(card))["Attention"]
+    assert name in build_size_table(card.attention, list_site_names(card))["Attention"]
 
 
 def test_shares_are_percent_and_missing_metrics_left_out() -> None:
-    assert figure_table("digits", {"test": {"error": 0.0456, "pictures": 10000}}) == {
+    assert build_metric_table("digits", {"test": {"error": 0.0456, "pictures": 10000}}) == {
         "Examples from": ["Test"],
         "Error": ["4.56%"],
         "Pictures": ["10,000"],
@@ -150,7 +153,7 @@ def test_shares_are_percent_and_missing_metrics_left_out() -> None:
 
 def test_each_condition_of_a_metric_has_a_row() -> None:
     figures = {"bleu": 99.0, "bleu_wrong": 60.0, "colour": 0.985, "colour_wrong": 0.124, "beam": 4}
-    table = figure_table("picture translation", {"test": figures, "val": {}})
+    table = build_metric_table("picture translation", {"test": figures, "val": {}})
     assert table["Examples from"] == ["Test", "Test", "Validation, which chose the checkpoint"]
     assert table["Sees"] == ["its picture", "another sentence's picture", "its picture"]
     assert table["BLEU"] == ["99.00", "60.00", "–"] and table["Hidden colour"] == [

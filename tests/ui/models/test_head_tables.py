@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from areaviz.ui.models.head_tables import (
-    about_heads,
-    heads_table,
-    linked_words_table,
-    links_table,
+    build_heads_table,
+    build_linked_words_table,
+    build_links_table,
+    describe_heads,
 )
 
 FIGURES: dict[str, Any] = {
@@ -26,7 +26,7 @@ LINKS = {"sentences": 40, "aer": 0.25, "aer_diagonal": 0.475, "aer_aligner": 0.1
 
 
 def test_every_head_has_a_row_with_percent_shares() -> None:
-    table = heads_table(FIGURES, "encoder self")
+    table = build_heads_table(FIGURES, "encoder self")
     assert table["Layer"] == [1, 1] and table["Head"] == [1, 2]
     assert table["Name"] == ["", "sink (one item has 90% of the mean map)"]
     assert table["Query dependence (bits)"] == [2.5, 0.12]
@@ -35,27 +35,27 @@ def test_every_head_has_a_row_with_percent_shares() -> None:
 
 
 def test_picture_heads_list_cell_instead_of_item() -> None:
-    table = heads_table({**FIGURES, "cell": [[0.1, 0.55]]}, "encoder-decoder")
+    table = build_heads_table({**FIGURES, "cell": [[0.1, 0.55]]}, "encoder-decoder")
     assert "Most on one item (%)" not in table and table["Most on one cell (%)"] == [10.0, 55.0]
 
 
 def test_about_heads_explains_query_dependence() -> None:
-    said = about_heads(FIGURES)
+    said = describe_heads(FIGURES)
     assert "200 validation examples" in said and "3.50 bits" in said and "more than 0.02" in said
 
 
 def test_alignment_error_is_listed_with_its_baselines() -> None:
-    table = links_table({"word links": LINKS})
+    table = build_links_table({"word links": LINKS})
     assert table["Alignment error"] == ["25.0%", "19.4%", "47.5%"]
     best = {"best": 0.2, "best_untrained": 0.88, "best_position": 0.6}
-    both = links_table({"word links": LINKS, "best alignment": best})["Alignment error"]
+    both = build_links_table({"word links": LINKS, "best alignment": best})["Alignment error"]
     assert both == ["25.0%", "20.0%", "19.4%", "47.5%", "88.0%", "60.0%"]
-    assert links_table({}) == {} == linked_words_table({})
+    assert build_links_table({}) == {} == build_linked_words_table({})
 
 
 def test_spans_are_compared_with_chance_items_and_pairs() -> None:
     found = {"span": 0.85, "span_random": 0.2, "single": 0.6, "best_pair": 0.7, "span_whole": 0.8}
     found |= {"span_diagonal": 0.73, "span_untrained": 0.29}
-    table = linked_words_table({"linked words": found})
+    table = build_linked_words_table({"linked words": found})
     assert table["or a part of it"] == ["85.0%", "20.0%", "73.0%", "29.0%", "60.0%", "70.0%"]
     assert table["all of it"] == ["80.0%", *["–"] * 5]

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from areaviz.cards.gates import Judged
 from areaviz.ui.models.summary import (
-    best_first,
-    headline_text,
-    parameters_words,
-    target_counts,
-    target_dots,
-    training_words,
-    twin_of,
-    twin_words,
+    compare_with_twin,
+    count_targets,
+    draw_target_dots,
+    find_twin,
+    format_main_value,
+    format_parameters,
+    format_training_time,
+    sort_best_first,
 )
 from tests.pages import folder
 
@@ -27,35 +27,35 @@ def target(reached: bool | None) -> Judged:
 
 def test_target_dots_puts_reached_targets_first() -> None:
     targets = [target(False), *[target(True)] * 6, target(None)]
-    assert target_dots(targets) == "●●●●●●○○ 6 of 8"
-    assert target_counts(targets) == "6 of 8"
-    assert target_dots([]) == target_counts([]) == "none set"
+    assert draw_target_dots(targets) == "●●●●●●○○ 6 of 8"
+    assert count_targets(targets) == "6 of 8"
+    assert draw_target_dots([]) == count_targets([]) == "none set"
 
 
 def test_best_first_orders_errors_upwards_and_scores_downwards() -> None:
     unknown = replace(AREA, name="unknown", figures={})
-    assert best_first([unknown, REGULAR, AREA]) == [AREA, REGULAR, unknown]
+    assert sort_best_first([unknown, REGULAR, AREA]) == [AREA, REGULAR, unknown]
     low, high = (
         replace(AREA, name=str(error), task="digits", figures={"test": {"error": error}})
         for error in (0.01, 0.2)
     )
-    assert best_first([high, low]) == [low, high]
-    assert headline_text(low) == "Error 1.00%"
+    assert sort_best_first([high, low]) == [low, high]
+    assert format_main_value(low) == "Error 1.00%"
 
 
 def test_parameters_and_training_have_units() -> None:
-    assert parameters_words(replace(AREA, parameters=1_984_576)) == "2.0 million"
-    assert parameters_words(replace(AREA, parameters=41_850)) == "41,850"
-    assert training_words(replace(AREA, trained_on="CPU (1 thread), x86_64, 1.7 hours")) == (
+    assert format_parameters(replace(AREA, parameters=1_984_576)) == "2.0 million"
+    assert format_parameters(replace(AREA, parameters=41_850)) == "41,850"
+    assert format_training_time(replace(AREA, trained_on="CPU (1 thread), x86_64, 1.7 hours")) == (
         "1.7 hours"
     )
-    assert training_words(replace(AREA, trained_on="")) == "–"
+    assert format_training_time(replace(AREA, trained_on="")) == "–"
 
 
 def test_twin_differs_only_in_attention() -> None:
     area, regular = replace(AREA, pair="p"), replace(REGULAR, pair="p")
     seed = replace(AREA, pair="p", name="another seed")
-    assert twin_of(area, [seed, area, regular]) == regular
-    assert twin_of(replace(area, pair=""), [regular]) is None
-    assert twin_words(area, regular).startswith("+1.30 BLEU compared with its twin")
-    assert "differs only" in twin_words(area, replace(regular, figures={}))
+    assert find_twin(area, [seed, area, regular]) == regular
+    assert find_twin(replace(area, pair=""), [regular]) is None
+    assert compare_with_twin(area, regular).startswith("+1.30 BLEU compared with its twin")
+    assert "differs only" in compare_with_twin(area, replace(regular, figures={}))

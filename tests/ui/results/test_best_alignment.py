@@ -9,7 +9,7 @@ from areaviz.drawing.sites import list_model_sites, name_site
 from areaviz.trace.best_alignment import BEST, BestAlignment, add_best
 from areaviz.trace.request import Focus
 from areaviz.ui.app.state import BEST_LAYER, State
-from areaviz.ui.results.focus import layer_choices, layer_name, layer_names
+from areaviz.ui.results.focus import format_layer, get_layer_format, list_layer_choices
 from tests.fakes import trace as make_trace
 
 SITE = "encoder-decoder"
@@ -18,25 +18,25 @@ TRACE = add_best(make_trace(), {SITE: CHOSEN})
 
 
 def test_best_alignment_follows_layers_and_is_not_a_site() -> None:
-    assert layer_choices(TRACE, SITE) == [0, 1, BEST_LAYER]
-    assert layer_choices(TRACE, "encoder self") == [0, 1]
-    assert layer_name(BEST_LAYER) == layer_names(TRACE, SITE)(BEST_LAYER) == "Best alignment"
+    assert list_layer_choices(TRACE, SITE) == [0, 1, BEST_LAYER]
+    assert list_layer_choices(TRACE, "encoder self") == [0, 1]
+    assert format_layer(BEST_LAYER) == get_layer_format(TRACE, SITE)(BEST_LAYER) == "Best alignment"
     assert SITE + BEST not in list_model_sites(TRACE)
     assert name_site(TRACE, SITE + BEST) == "Translation to source, best alignment"
 
 
 def test_only_link_with_best_alignment_opens_it() -> None:
-    best = State().looking_at(Focus(SITE + BEST))
+    best = State().with_focus(Focus(SITE + BEST))
     assert (best.site, best.layer) == (SITE, BEST_LAYER)
-    plain = State().looking_at(Focus(SITE, layer=1))
+    plain = State().with_focus(Focus(SITE, layer=1))
     assert (plain.site, plain.layer) == (SITE, 1)
 
 
 def test_page_opens_best_alignment_only_by_card() -> None:
     opening = Opening("coverage", 1, 0, CHOSEN)
-    assert State(opening={SITE: opening}).opening_at(SITE).layer == 1
+    assert State(opening={SITE: opening}).at_site(SITE).layer == 1
     opens = replace(opening, best=replace(CHOSEN, opens=True))
     state = State(opening={SITE: opens})
-    assert state.opening_at(SITE).layer == BEST_LAYER
+    assert state.at_site(SITE).layer == BEST_LAYER
     # A link has chosen a layer of this site already.
-    assert replace(state, opened=SITE, layer=0).opening_at(SITE).layer == 0
+    assert replace(state, opened=SITE, layer=0).at_site(SITE).layer == 0

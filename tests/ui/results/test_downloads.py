@@ -16,7 +16,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.results import downloads
-from areaviz.ui.results.chart import as_columns
+from areaviz.ui.results.chart import build_columns
 from areaviz.ui.results.downloads import list_files
 from areaviz.views import VIEWS
 from tests import fakes
@@ -60,7 +60,7 @@ def test_numbers_are_equal_in_every_file(takeaway: Download, trace: Trace, focus
 
 
 def test_table_as_columns_shows_invisible_characters() -> None:
-    assert as_columns(Table(("item", "weight"), [("a\u200b", 1.0), ("b", 0.5)])) == {
+    assert build_columns(Table(("item", "weight"), [("a\u200b", 1.0), ("b", 0.5)])) == {
         "item": ["a⟨U+200B⟩", "b"],
         "weight": [1.0, 0.5],
     }

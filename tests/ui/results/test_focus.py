@@ -15,7 +15,12 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.state import ALL_HEADS, State
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.results.focus import fit_selection, layer_names, list_heads, told_sentence
+from areaviz.ui.results.focus import (
+    describe_supervision,
+    fit_selection,
+    get_layer_format,
+    list_heads,
+)
 from areaviz.ui.results.shared_focus import (
     apply_click,
     fit_to_other_trace,
@@ -178,7 +183,7 @@ def pickers() -> None:
 
     from areaviz.ui.app.page import Page
     from areaviz.ui.app.state import State
-    from areaviz.ui.results.focus import current_focus, focus_picker
+    from areaviz.ui.results.focus import draw_focus_picker, get_current_focus
     from tests import fakes
 
     trace = fakes.trace("ab", "c", 1, 1, 1)
@@ -186,8 +191,8 @@ def pickers() -> None:
     weights = np.broadcast_to(one.weights, (*st.session_state["sides"], *one.weights.shape[2:]))
     trace = replace(trace, maps={one.site: replace(one, weights=weights)})
     page = Page("translate", "", State())
-    focus = current_focus(page, trace)
-    focus_picker(page, trace, focus.site)
+    focus = get_current_focus(page, trace)
+    draw_focus_picker(page, trace, focus.site)
     st.text(f"layer {focus.layer}, head {focus.head}")
 
 
@@ -217,20 +222,20 @@ def test_page_opens_at_card_default_and_keeps_later_choice() -> None:
         "encoder self": Opening("coverage", 0, None),
     }
     state = State(opening=card)
-    opened = state.opening_at("encoder-decoder")
+    opened = state.at_site("encoder-decoder")
     assert (opened.layer, opened.head, opened.locked.reading) == (1, 2, "densest")
     chosen = replace(opened, layer=0, head=3)
-    assert chosen.opening_at("encoder-decoder") == chosen
-    other = chosen.opening_at("encoder self")
+    assert chosen.at_site("encoder-decoder") == chosen
+    other = chosen.at_site("encoder self")
     assert (other.layer, other.head, other.locked.reading) == (0, ALL_HEADS, "coverage")
-    assert state.opening_at("decoder self") == state
+    assert state.at_site("decoder self") == state
 
 
 def test_link_overrides_card_defaults() -> None:
     state = State(opening={"encoder-decoder": Opening("densest", 1, 2)})
-    linked = state.looking_at(Focus("encoder-decoder", 0, 1))
-    assert linked.opening_at("encoder-decoder") == linked
-    assert linked.looking_at(None).opening_at("encoder-decoder").layer == 1
+    linked = state.with_focus(Focus("encoder-decoder", 0, 1))
+    assert linked.at_site("encoder-decoder") == linked
+    assert linked.with_focus(None).at_site("encoder-decoder").layer == 1
 
 
 def test_layer_names_state_attended_items() -> None:
@@ -239,14 +244,20 @@ def test_layer_names_state_attended_items() -> None:
     weights = np.array(one.weights)
     weights[2, ..., one.grid.items :] = 0
     mixed = replace(trace, maps={one.site: replace(one, weights=weights)})
-    names = [layer_names(mixed, one.site)(layer) for layer in range(3)]
+    names = [get_layer_format(mixed, one.site)(layer) for layer in range(3)]
     assert names == ["1 · areas", "2 · areas", "3 · characters"]
-    assert layer_names(trace, one.site)(0) == "1"
+    assert get_layer_format(trace, one.site)(0) == "1"
 
 
 def test_told_sentence_names_head_only_in_its_layer() -> None:
     plain = folder.card("a", "area")
     told = replace(plain, recipe={"told": 0.1, "told_head": [1, 0]})
-    assert told_sentence(told, "encoder-decoder", 1).startswith("Head 1 was **told")
-    assert told_sentence(told, "encoder-decoder", 0) == told_sentence(told, "encoder self", 1) == ""
-    assert told_sentence(plain, "encoder-decoder", 1) == told_sentence(None, "", 0) == ""
+    assert describe_supervision(told, "encoder-decoder", 1).startswith("Head 1 was **told")
+    assert (
+        describe_supervision(told, "encoder-decoder", 0)
+        == describe_supervision(told, "encoder self", 1)
+        == ""
+    )
+    assert (
+        describe_supervision(plain, "encoder-decoder", 1) == describe_supervision(None, "", 0) == ""
+    )

@@ -11,7 +11,7 @@ import pytest
 from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
-from areaviz.ui.results.side_by_side import _mark_differences, decided_word, lit_at_decided_word
+from areaviz.ui.results.side_by_side import _mark_differences, find_decided_word, light_decided_word
 from tests import fakes
 
 
@@ -57,12 +57,12 @@ def translation(source: str = "a ? key") -> Trace:
 
 
 def test_decided_word_attends_to_the_hidden_word_and_differs() -> None:
-    assert decided_word(translation(), ["ein blauer Hut"]) == 1
-    assert decided_word(translation(), ["ein roter Hut"]) == 2, "no word differs"
-    assert decided_word(translation("a red key"), ["ein blauer Hut"]) is None
+    assert find_decided_word(translation(), ["ein blauer Hut"]) == 1
+    assert find_decided_word(translation(), ["ein roter Hut"]) == 2, "no word differs"
+    assert find_decided_word(translation("a red key"), ["ein blauer Hut"]) is None
 
 
 def test_only_run_with_picture_opens_at_decided_word() -> None:
-    first, other = lit_at_decided_word([translation(), replace(translation(), details={})])
+    first, other = light_decided_word([translation(), replace(translation(), details={})])
     assert first.details[OPENS_AT] == "2" and OPENS_AT not in other.details
-    assert lit_at_decided_word([translation("a red key")])[0].details == translation().details
+    assert light_decided_word([translation("a red key")])[0].details == translation().details

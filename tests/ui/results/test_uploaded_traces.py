@@ -14,12 +14,12 @@ from streamlit.testing.v1 import AppTest
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.budget import MEBI, get_disk_budget
+from areaviz.ui.app.budget import BYTES_PER_MIB, get_disk_budget
 from areaviz.ui.results import uploaded_traces as module
 from areaviz.ui.results.uploaded_traces import (
-    SETTING,
+    TRACE_VARIABLE,
     open_served_file,
-    opened_served,
+    open_served_trace,
     wait_for_turn,
 )
 from tests import fakes
@@ -87,7 +87,7 @@ def test_disk_use_is_counted_and_released(
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "1")
     fresh()
     for reader in "abcd":
-        get_disk_budget().reserve(MEBI // 4, Visitor(reader))
+        get_disk_budget().reserve(BYTES_PER_MIB // 4, Visitor(reader))
     app = upload(open_page("your_tensors"), content)
     assert "have 1 MiB of uploaded attention open" in shown(
         app
@@ -106,17 +106,17 @@ def test_served_file_is_shown_to_all_users(
     assert open_served_file() is None
     path = tmp_path / "large.npz"
     path.write_bytes(codec.to_bytes(fakes.trace()))
-    monkeypatch.setenv(SETTING, str(path))
+    monkeypatch.setenv(TRACE_VARIABLE, str(path))
     app = open_page("your_tensors")
     assert not app.error and "large.npz: Stored trace of char-tiny-area" in shown(app)
-    assert opened_served(path, 1) is opened_served(path, 1)
+    assert open_served_trace(path, 1) is open_served_trace(path, 1)
     app = upload(app, saved(weights=weights(1, 1, 2, 2)))
     assert "1 layers, 1 heads" in shown(app) and "large.npz" not in shown(app)
     path.write_bytes(b"no trace")
     with pytest.raises(InputError) as first:
-        opened_served(path, 1)
+        open_served_trace(path, 1)
     with pytest.raises(InputError) as second:
-        opened_served(path, 1)
+        open_served_trace(path, 1)
     for error in (first, second):
         frames = {frame.name for frame in extract_tb(error.value.__traceback__)}
         assert "open_npz" not in frames, "a kept error holds what its frames hold, such as the file"
@@ -134,9 +134,9 @@ def test_small_traces_do_not_wait() -> None:
 def page() -> None:
     import streamlit as st
 
-    from areaviz.ui.app.session_cleanup import note_presence
+    from areaviz.ui.app.session_cleanup import keep_session_while_open
 
-    note_presence()
+    keep_session_while_open()
     st.text("here")
 
 
