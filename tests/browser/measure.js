@@ -1,4 +1,5 @@
-// Measure an opened page: places and sizes, words, names, text sizes and contrasts. Shadow roots of components are read too.
+// Measure an opened page: places and sizes, words, names, text sizes and contrasts. Shadow roots of
+// components are read too.
 
 (asked) => {
   const CONTROLS = 'a[href], button, input, select, textarea, summary, [role=slider], [role=listbox], [role=combobox]';
@@ -17,7 +18,8 @@
     }
   })(document);
 
-  // Streamlit writes the key of a container into its class: the row of samples is "st-key-PAGE_try".
+  // Streamlit writes the key of a container into its class: the row of samples is
+  // "st-key-PAGE_try".
   for (const one of everything) if ([...one.classList].some((name) => /^st-key-[a-z_]+_try$/.test(name))) one.classList.add('samples');
 
   const parentOf = (one) => one.parentElement ?? one.getRootNode().host ?? null;
@@ -41,7 +43,7 @@
     return found.length ? { left, top, right, bottom, width: right - left, height: bottom - top } : null;
   };
 
-  /** A control as it is named to those who do not see it. */
+  /** The accessible name of a control. */
   const named = (one) => {
     const label = one.getAttribute('aria-label') || one.labels?.[0]?.textContent;
     const ids = (one.getAttribute('aria-labelledby') ?? '').split(' ').filter(Boolean);
@@ -75,7 +77,10 @@
     const colour = rgba(isShape ? style.fill : style.backgroundColor);
     return [...colour.slice(0, 3), colour[3] * Number(style.opacity) * (isShape ? Number(style.fillOpacity) : 1)];
   };
-  /** Shapes and bars that are drawn before a text in the same parent, under its middle: the ground of labels in pictures. */
+  /**
+   * Shapes and bars below the middle of a text in its parent, which are the background of labels in
+   * pictures.
+   */
   const drawnBelow = (one) => {
     const { left, top, width, height } = box(one);
     const [x, y] = [left + width / 2, top + height / 2];

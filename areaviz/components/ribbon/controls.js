@@ -1,4 +1,5 @@
-// The choices: heads in the legend, and display, unit and areas under "More". Ribbon and grid share this file.
+// The choices of ribbon and grid: heads in the legend, and display, unit and areas in the menu
+// "More".
 
 class Controls {
   constructor(root, onHeads, onUnit, onChoice) {
@@ -48,7 +49,10 @@ class Controls {
     this.more.querySelector('summary').focus();
   }
 
-  /** Offer the choices of this map. `plural` names the items of areas, and `level` names the hovered items. */
+  /**
+   * Offer the choices of this map. `plural` names the items of areas, and `level` names the hovered
+   * items.
+   */
   load(level, plural, hasSeveral, readings, splits) {
     const single = level === 'token' ? sentence('Tokens') : sentence('Characters');
     this.reading.load(readings);

@@ -1,5 +1,5 @@
-// The data of one site and layer, and the spans that light up on hover. Layout of the message: `ribbon_payload` in
-// areaviz/interactive/ribbon.py.
+// The data of one site and layer, and the spans that are highlighted on hover. The layout of the
+// message is that of `ribbon_payload` in areaviz/interactive/ribbon.py.
 
 /** The items of one text: their labels, their places in the text, and the word of each. */
 class Items {
@@ -19,13 +19,13 @@ class Items {
 
   text(first, last) { return this.characters.slice(this.start[first], this.end[last]).join(''); }
 
-  /** First and last item of the word that holds `item`. */
+  /** First and last item of the word that contains `item`. */
   word(item) {
     const word = this.wordOf[item];
     return [this.words[word], (this.words[word + 1] ?? this.count) - 1];
   }
 
-  /** The text of the items first..last. Symbols are given by their label. */
+  /** The text of the items from `first` to `last`. Symbols are replaced by their labels. */
   run(first, last) {
     const parts = [];
     for (let i = first; i <= last; i += 1) {
@@ -47,7 +47,9 @@ class Items {
     return runs;
   }
 
-  /** The items that represent a range of characters. An empty range finds the symbols at that place. */
+  /**
+   * The items that represent a range of characters. An empty range finds the symbols at that place.
+   */
   at([from, to]) {
     const found = [];
     for (let i = 0; i < this.count; i += 1) {
@@ -64,7 +66,10 @@ function mostlyRightToLeft(text) {
   return rightToLeft * 2 > count(/\p{L}/gu);
 }
 
-/** The attention between both texts. Spans are {head, start, length, weight, more}, heaviest first in a head; see `slack`. */
+/**
+ * The attention between both texts. Spans are {head, start, length, weight, more}, heaviest first
+ * in a head; see `slack`.
+ */
 class Attention {
   constructor(message) {
     const { header, arrays } = message;
@@ -79,7 +84,7 @@ class Attention {
     this.readings = new Readings(message, this.sides.query.count, this.sides.query);
   }
 
-  /** The spans that light up in the other text for `items` of `side`, in the chosen display. */
+  /** The spans to highlight in the other text for `items` of `side`, in the chosen display. */
   spans(side, items, heads, how) {
     if (side === 'query' && how.against === 'average') return heads.flatMap((head) => this.raised(items, head));
     if (side === 'query' && how.reading === 'densest') {
@@ -90,7 +95,10 @@ class Attention {
     return this.listed(side === 'memory' ? 'query' : attended, side, items, heads, how.unit === 'word');
   }
 
-  /** The heaviest entries of a sent list: "area", "several" or "item", or "query" for attending items. */
+  /**
+   * The heaviest entries of a sent list: "area", "several" or "item", or "query" for attending
+   * items.
+   */
   listed(list, side, items, heads, byWord) {
     const other = this.sides[side === 'query' ? 'memory' : 'query'];
     return heads.flatMap((head) => {
@@ -102,14 +110,20 @@ class Attention {
     });
   }
 
-  /** The items that get more attention than on average. Their weight is in doublings. */
+  /**
+   * The items that get more attention than on average. Their weight is a base-2 logarithm of the
+   * ratio.
+   */
   raised(items, head) {
     const values = this.against('query', items, [head]);
     const above = Array.from(values, (weight, start) => ({ head, start, length: 1, weight, more: 0 })).filter(({ weight }) => weight > 0);
     return above.sort((a, b) => b.weight - a.weight).slice(0, this.lit.many);
   }
 
-  /** The other side relative to the heads' averages, in doublings, as a mean over heads and items; 0 for unsent values. */
+  /**
+   * The base-2 logarithms of the other side's shares relative to the heads' averages, as a mean
+   * over heads and items. Values that were not sent are 0.
+   */
   against(side, items, heads) {
     const { query, memory } = this.sides;
     const values = new Float32Array(side === 'query' ? memory.count : query.count);
@@ -170,7 +184,7 @@ class Attention {
     return [left, left + width - 1];
   }
 
-  /** The spans of a head that light up, of the sums of their weights over `count` items. */
+  /** The spans of a head to highlight, from the sums of their weights over `count` items. */
   heaviest(weights, count) {
     const weighed = Array.from(weights, ([key, weight]) => {
       const left = Math.floor(key / 65536);

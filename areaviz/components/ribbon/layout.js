@@ -1,19 +1,22 @@
-// One text laid out as chips of whole words, in rows of equal height. Every item's place is known without asking the page,
-// so only the rows in view need elements.
+// One text laid out as chips of whole words, in rows of equal height. Every item's place is known
+// without asking the page, so only the rows in view need elements.
 
 const SYMBOLS = { ' ': '␣', '\n': '↵', '\r': '↵', '\t': '⇥' };
-/** Measures in pixels: of a short text in a wide place, and of a long text or a narrow place. */
+/** Sizes in pixels, for a short text in a wide place, and for a long text or a narrow place. */
 const ROOMY = { font: 22, symbol: 15, chip: 42, padding: 11, gap: 8, rowGap: 10 };
 const COMPACT = { font: 17, symbol: 14, chip: 34, padding: 7, gap: 6, rowGap: 6 };
 const NARROW = 760; // below this width a text is set in `COMPACT`, so that most sentences keep to one row
-const LONG = 320; // from this number of characters on, too
+const LONG = 320; // a text with this number of characters is also set in `COMPACT`
 const WIDEST_GAP = 48;
-const SEAM = 7; // between the pieces of a word, in the unit of pieces
+const SEAM = 7; // space between the pieces of a word, if pieces are the unit
 const MARKS_WIDTH = 14;
 const BLANK_OVERHANG = 10;
 const MOST_BARS = 4;
 
-/** The visible text of an item: pale signs for spaces, breaks and invisible characters; a lone mark gets a dotted circle. */
+/**
+ * The visible text of an item: pale signs for spaces, breaks and invisible characters; a lone mark
+ * gets a dotted circle.
+ */
 function shown(label) {
   if (SYMBOLS[label]) return { text: SYMBOLS[label], quiet: true };
   if (/^\s+$/u.test(label)) return { text: '␣', quiet: true };
@@ -22,7 +25,9 @@ function shown(label) {
   return { text: label.trim(), quiet: false };
 }
 
-/** The runs [first, last] of items that share a chip: words, without the punctuation at their ends. */
+/**
+ * The runs [first, last] of items that share a chip: words, without the punctuation at their ends.
+ */
 function chipsOf(items) {
   const isLetter = (item) => /[\p{L}\p{N}\p{M}]/u.test(items.labels[item]);
   return Array.from(items.words, (first, word) => [first, (items.words[word + 1] ?? items.count) - 1]).flatMap(([first, last]) => {
@@ -60,7 +65,10 @@ class Layout {
 
   isLast(item) { return this.chips[this.chipOf[item]][1] === item; }
 
-  /** Place every item in rows of `width` pixels; words stay whole where they fit. `measure(text, size)` is in pixels. */
+  /**
+   * Place every item in rows of `width` pixels. Words are divided only if they do not fit.
+   * `measure(text, size)` is in pixels.
+   */
   place(width, measure, hasSeams) {
     const isLong = this.items.characters.length > LONG;
     this.sizes = width < NARROW || isLong ? COMPACT : ROOMY;
@@ -113,7 +121,7 @@ class Layout {
     }
   }
 
-  /** How much wider every gap of the only row can be. */
+  /** The width to add to every gap if there is only one row. */
   spare(width, widths) {
     let [used, gaps] = [0, 0];
     for (let i = 0; i < this.items.count; i += 1) {
@@ -140,7 +148,10 @@ class Layout {
     }
   }
 
-  /** The item under a point, or -1; a point close to an item, or in the gap after it, finds the nearest one. */
+  /**
+   * The item under a point or close to it, or -1. A point in the gap after an item finds the
+   * nearest item.
+   */
   hit(x, y) {
     const row = Math.floor(y / this.rowHeight);
     if (row < 0 || row >= this.firsts.length) return -1;

@@ -1,4 +1,5 @@
-// The legend: one row per head, which is also the choice of heads, and the sentence. All text enters through textContent.
+// The legend: one row per head, which is also the choice of heads, and the sentence. All text
+// enters through textContent.
 
 const MANY_HEADS = 6; // from this number on, the legend has columns
 
@@ -37,7 +38,9 @@ class Legend extends Sentence {
     this.mention({ hasUnsure: false, hasHidden: false, drawsFew: false, isAlone: false });
   }
 
-  /** Explain the colours and the pointing, and dotted words and heads without bars if there are any. */
+  /**
+   * Explain the colours and the pointing, and dotted words and heads without bars if there are any.
+   */
   mention(hints) {
     this.hints = { ...this.hints, ...hints };
     const told = [
@@ -51,7 +54,7 @@ class Legend extends Sentence {
     if (this.hint) this.hint.textContent = told.filter(Boolean).join(' ');
   }
 
-  /** The row of a head: a button that chooses it, where there are several. */
+  /** The row of a head. If there are several heads, it is a button that chooses the head. */
   row(head) {
     const line = element('li', '');
     const row = element(this.header.heads > 1 ? 'button' : 'span', 'choice');
@@ -76,7 +79,10 @@ class Legend extends Sentence {
     });
   }
 
-  /** Show which heads are active. A single head has lines for its lighter areas, so that nothing jumps. */
+  /**
+   * Show which heads are active. A single head always has lines for its lighter areas, to keep the
+   * layout.
+   */
   lines(active) {
     for (const { line } of this.lesser ?? []) line.remove();
     this.lesser = active.length === 1 ? this.ranked(active[0]) : [];
@@ -88,7 +94,9 @@ class Legend extends Sentence {
     this.caption.textContent = this.header.caption.join(this.header.heads > 1 ? which : '');
   }
 
-  /** How to read a display other than the default one, and the items to which every query attends. */
+  /**
+   * How to read a display other than the default one, and the items to which every query attends.
+   */
   explain(how, active, name) {
     const [less, more] = this.header.signed;
     const key = (colour, text) => [swatch(0, [colour]), document.createTextNode(text)];
@@ -104,7 +112,10 @@ class Legend extends Sentence {
     this.sinks.textContent = this.readings.sinkWords(active, name);
   }
 
-  /** Say in words which `spans` of the other text attend to the hovered items, or are attended to by them. */
+  /**
+   * Say in words which `spans` of the other text attend to the hovered items, or are attended to by
+   * them.
+   */
   show(scene) {
     const listed = scene.listed ?? scene.spans;
     for (const row of [...this.rows, ...(this.lesser ?? [])]) {
@@ -120,7 +131,7 @@ class Legend extends Sentence {
     this.say(scene.side ? this.phrase(scene) : '', scene.side ? this.weights(scene) : '');
   }
 
-  /** The number at the end of a line: of a smallest area also how many items it has. */
+  /** The number at the end of a line. For a smallest area, it includes the number of items. */
   amount(span, { isRaised, isDensest }) {
     if (isRaised) return `${times(span.weight)} ×`;
     if (!isDensest) return share(span, true);
@@ -134,7 +145,7 @@ class Legend extends Sentence {
     return tops.map(({ head, share: told }) => ` ${sentence('Head {head}: {share}.', { head: head + 1, share: told.textContent })}`).join('');
   }
 
-  /** Show a sentence with its quotations in bold, and have it read out a moment later. */
+  /** Show a sentence with its quotations in bold. A moment later, screen readers read it out. */
   say(text, weights) {
     const told = text || (this.hint ? '' : this.idle);
     if (this.sentence.textContent !== told) {

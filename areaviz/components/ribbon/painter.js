@@ -1,17 +1,20 @@
-// Draws the links between the two texts, behind both: a bar over a head's span, and a thread from the bar's middle to
-// the hovered items. The thickness of the thread is the span's weight.
+// Draws the links between the two texts, behind both: a bar over a head's span, and a thread from
+// the bar's middle to the hovered items. The thickness of the thread is the span's weight.
 
 const THICKEST = 12;
 const THINNEST = 2.5;
 const FAINT = 0.35;
 const FAR = 120; // px sideways from which threads turn at different heights
 const TURNS = 0.8; // the share of the height between the texts at which they turn
-const FROM_CHIP = 7; // from a chip to the middle of the nearest bar
+const FROM_CHIP = 7; // distance from a chip to the middle of the nearest bar
 
 class Painter {
   constructor(svg) { this.svg = svg; }
 
-  /** Draw {pointed, bars} over `sides`; bars are {head, lane, isFirst, isPale, start, length, share}, the first of a lane foremost. */
+  /**
+   * Draw {pointed, bars} over `sides`; bars are {head, lane, isFirst, isPale, start, length,
+   * share}, the first of a lane foremost.
+   */
   draw(sides, { pointed, bars }, colours) {
     this.colours = colours;
     this.origin = this.svg.getBoundingClientRect();
@@ -25,7 +28,7 @@ class Painter {
     this.marks(own, pointed.items.map((start) => ({ start })));
   }
 
-  /** The corner of a side's view. */
+  /** The position and size of the visible part of a side. */
   frame(side) {
     const box = side.scroller.getBoundingClientRect();
     const [left, top] = [box.left - this.origin.left, box.top - this.origin.top];
@@ -52,7 +55,10 @@ class Painter {
   /** The edge of a side that faces the other text. */
   facing(side) { return side.layout.isBelow ? this.frame(side).top : this.frame(side).bottom; }
 
-  /** The start of a thread: at the middle of a bar, or at the edge of the text if the bar is out of view. */
+  /**
+   * The start of a thread: at the middle of a bar, or at the edge of the text if the bar is out of
+   * view.
+   */
   middle(side, { start, length, lane }) {
     const [box] = this.boxes(side, start, length);
     const { layout } = side;
@@ -70,8 +76,9 @@ class Painter {
   }
 
   /**
-   * Threads that begin at one place stand side by side, and all end in the order in which they begin. Those that go far
-   * sideways turn at different heights, in this order, so that they do not run into one another.
+   * Threads that begin at one place are next to each other, and end in the order in which they
+   * begin. Threads that go far sideways turn at different heights, in this order, so that they do
+   * not overlap.
    */
   threads(begun, end) {
     const thick = ({ share }) => Math.max(THINNEST, THICKEST * Math.min(share, 1));
@@ -130,7 +137,9 @@ class Painter {
   }
 }
 
-/** Put the middles of some threads next to each other, around `middle`, into their property `name`. */
+/**
+ * Put the middles of some threads next to each other, around `middle`, into their property `name`.
+ */
 function setApart(threads, middle, name) {
   let left = middle - threads.reduce((sum, { thick }) => sum + thick + 2, -2) / 2;
   for (const thread of threads) {

@@ -1,14 +1,16 @@
-// How attention works, for one word and in ten seconds: neighbours become one area, the area gets a key, the word asks every
-// area, and the weight flows to the word. It moves on Play only. With reduced motion, Next steps through five stills.
+// An animation of ten seconds that explains attention for one word: neighbours become one area, the
+// area gets a key, the word asks every area, and the weight flows to the word. It moves only after
+// Play. With reduced motion, Next shows five still pictures.
 
 const SECONDS = 10;
 const STARTS = [0, 1.8, 4, 6, 8.2]; // of the five sentences, in seconds
 const STILLS = [1.7, 3.9, 5.9, 7.9, SECONDS];
-const LONGEST_DONE = 40; // characters of the text written before that a sentence repeats
+const LONGEST_DONE = 40; // most characters of the text written so far that a sentence repeats
 
 /**
- * What is played of the span that `items` of the query attend to: {given, out, weight, share, keys, isWritten, sentences}. `given`
- * and `out` are rows {parts, isReversed}. `scene` and `legend` say how the ribbon speaks of that span.
+ * The content of the animation for the span that `items` of the query attend to: {given, out,
+ * weight, share, keys, isWritten, sentences}. `given` and `out` are rows {parts, isReversed}.
+ * `scene` and `legend` have the words of the ribbon for that span.
  */
 function playStory({ query, memory, items, span, scene, legend, hasAreas, keys }) {
   const isTaken = (item) => item >= span.start && item < span.start + span.length;
@@ -34,7 +36,10 @@ function doneBefore(items, first) {
   return text.length ? quoted(`${text.length > LONGEST_DONE ? '…' : ''}${text.slice(-LONGEST_DONE).join('').trim()}`) : '';
 }
 
-/** The five sentences. `isOne` says that the area is a single word, and `done` is the text written before. */
+/**
+ * The five sentences. `isOne` says that the area is a single word, and `done` is the text written
+ * so far.
+ */
 function playSentences(told) {
   const { hasAreas, keys, isWritten, isOne, done, head } = told;
   const ready = done ? sentence('The model has written {done} and needs the next {item}. It can read the text below.', told)
@@ -104,7 +109,7 @@ class Play {
     this.opener.focus();
   }
 
-  /** Fit the scene to the width there is. */
+  /** Fit the scene to the available width. */
   lay() {
     this.scene.load(this.now, this.figure.clientWidth, this.measure);
     this.show(this.time);
@@ -148,7 +153,7 @@ class Play {
     this.name();
   }
 
-  /** Arrow keys go from still to still, Escape closes. */
+  /** Handle a key: arrows show the next or the previous still picture, Escape closes. */
   key(event) {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (event.key === 'Escape') this.close();

@@ -1,9 +1,13 @@
-// One moment of the animation of play.js as SVG. A scene has two rows of chips, the written text above and the read text below,
-// with as many neighbours of the area and of the word as fit. All places follow from the time, so any moment can be drawn.
+// One moment of the animation of play.js as SVG. A scene has two rows of chips, the written text
+// above and the read text below, with as many neighbours of the area and of the word as fit. All
+// positions are computed from the time, so any moment can be drawn.
 
 const SCENE = { height: 300, edge: 16, ends: 60, key: 104, farthest: 48 }; // pixels; `ends` of a row stay free, half of it if narrow
 
-/** A text as parts {text, isChosen}: chips, cut where the chosen items begin and end. Blanks between words are left out. */
+/**
+ * A text as parts {text, isChosen}: chips, cut where the chosen items begin and end. Blanks between
+ * words are left out.
+ */
 function chipParts(layout, isChosen) {
   const parts = [];
   for (let item = 0; item < layout.items.count; item += 1) {
@@ -17,7 +21,10 @@ function chipParts(layout, isChosen) {
   return parts.map((part) => ({ ...part, text: shown(layout.items.run(part.first, part.last)).text }));
 }
 
-/** How far a movement from `start` to `end` seconds has come at `time`, 0 to 1, slow at both ends. */
+/**
+ * The progress, 0 to 1, of a movement from `start` to `end` seconds at `time`. It is slow at both
+ * ends.
+ */
 function eased(time, start, end) {
   const part = Math.min(Math.max((time - start) / (end - start), 0), 1);
   return part * part * (3 - 2 * part);
@@ -26,7 +33,7 @@ function eased(time, start, end) {
 class PlayScene {
   constructor(svg) { this.svg = svg; }
 
-  /** Lay out a story in the width there is. `measure(text, size)` is in pixels. */
+  /** Lay out a story in the available width. `measure(text, size)` is in pixels. */
   load(story, width, measure) {
     const isNarrow = width < NARROW;
     const sizes = isNarrow ? COMPACT : ROOMY;
@@ -56,7 +63,10 @@ class PlayScene {
     return Object.assign(kept, { isCut, isReversed });
   }
 
-  /** The parts around the chosen ones that fit into `room`; of a chosen run that does not fit, its two ends. */
+  /**
+   * The parts around the chosen parts that fit into `room`. If the chosen run does not fit, only
+   * its two ends.
+   */
   window(parts, room, gap) {
     let from = parts.findIndex(({ isChosen }) => isChosen);
     let to = parts.findLastIndex(({ isChosen }) => isChosen);
@@ -70,7 +80,7 @@ class PlayScene {
     return [parts.slice(from, to + 1), [from > 0, to < parts.length - 1]];
   }
 
-  /** Where the parts of the area go when they become one: to its middle, side by side. */
+  /** The places of the area's parts when they become one: next to each other in its middle. */
   merge() {
     const own = this.below.filter(({ isChosen }) => isChosen);
     const inOrder = this.below.isReversed ? [...own].reverse() : own;
@@ -108,7 +118,7 @@ class PlayScene {
 
   get wordFoot() { return this.high + this.sizes.chip + 1; }
 
-  /** The question goes to every word. */
+  /** Draw the question, which goes to every word. */
   questions(ask, flow) {
     if (!ask) return;
     for (const part of this.below) {
@@ -118,7 +128,10 @@ class PlayScene {
     }
   }
 
-  /** The thread from the key to the word swells to its weight, twice as thick as in the ribbon, and three beads run up. */
+  /**
+   * Draw the thread from the key to the word. It grows to the thickness of its weight, twice as
+   * thick as in the ribbon, and three beads move along it.
+   */
   thread(time, ask, flow) {
     if (!ask) return;
     const [top, foot] = [this.keyTop, this.wordFoot];
@@ -140,7 +153,7 @@ class PlayScene {
     this.add('rect', 'area', { x: this.middle - this.half, y: this.low - 8, width: 2 * this.half, height: chip + 16, rx: 12, opacity: box });
   }
 
-  /** The ends of the area, or all of its parts, join in one key. */
+  /** Draw lines from the ends of the area, or from all of its parts, to one key. */
   key(time, key, ask) {
     if (!key) return;
     const [top, foot] = [this.keyTop + 34, this.low - 8];
@@ -175,7 +188,7 @@ class PlayScene {
     this.chip(part.isChosen && box > 0.5 ? 'taken' : '', { ...part, x }, part.text, aside);
   }
 
-  /** A word above: written, asked for, or not yet written. */
+  /** Draw a word of the upper row: already written, being written, or not yet written. */
   written(part, flow) {
     if (part.isChosen) {
       const isDone = !this.story.isWritten || flow > 0.8;
@@ -190,7 +203,7 @@ class PlayScene {
     if (text) this.add('text', `word ${kind}`, { x: x + width / 2, y: y + chip / 2 + font * 0.34, opacity: dim }, text);
   }
 
-  /** Dots at the ends of a row that continues. */
+  /** Draw dots at the ends of a row that continues. */
   cuts(row) {
     const places = row.isReversed ? [row[0].x + row[0].width + 22, row.at(-1).x - 22] : [row[0].x - 22, row.at(-1).x + row.at(-1).width + 22];
     const y = row[0].y + this.sizes.chip / 2 + 5;
@@ -215,7 +228,7 @@ class PlayScene {
   }
 }
 
-/** The point of a cubic curve after a part of it, as the middle of a circle. */
+/** The point of a cubic Bézier curve at the parameter `part`, 0 to 1, as the middle of a circle. */
 function alongCurve([a, b, c, d], part) {
   const rest = 1 - part;
   const at = (i) => rest ** 3 * a[i] + 3 * rest ** 2 * part * b[i] + 3 * rest * part ** 2 * c[i] + part ** 3 * d[i];

@@ -1,5 +1,6 @@
-// Shared parts of ribbon and grid: the hovered, linked and locked items, the chosen heads and areas, and when to draw.
-// Each adds `load(message)`, `share()`, `draw()` and `sides`; `settle()` runs after something new is locked.
+// Common base of ribbon and grid: the hovered, linked and locked items, the chosen heads and areas,
+// and when to draw. Both add `load(message)`, `share()`, `draw()` and `sides`. `settle()` is called
+// after new items are locked.
 
 const LINK_EVENT = 'areaviz:ribbon';
 const OTHER = { query: 'memory', memory: 'query' };
@@ -28,7 +29,10 @@ class PointedView {
     return [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (choice) => this.chooseHow(choice)];
   }
 
-  /** The display of the map: {unit, areas, reading, mass, against}. Displays without sent data cannot be chosen. */
+  /**
+   * The display of the map: {unit, areas, reading, mass, against}. Displays without sent data
+   * cannot be chosen.
+   */
   get how() { return this.chosen; }
 
   set how(chosen) {
@@ -122,7 +126,9 @@ class PointedView {
     this.report();
   }
 
-  /** Report the locked items and the display to the server. The count makes every click distinct. */
+  /**
+   * Report the locked items and the display to the server. The count makes every click distinct.
+   */
   report() {
     const { side, items } = this.locked ?? { side: 'query', items: [] };
     const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
@@ -183,21 +189,26 @@ class PointedView {
 
   // Drawing
 
-  /** The items to light up for: hovered here, else hovered in a linked view, else locked here, else locked elsewhere. */
+  /**
+   * The items to explain: hovered here, else hovered in a linked view, else locked here, else
+   * locked in a linked view.
+   */
   pointed() {
     if (this.hover) return this.hover;
     const kept = this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
     return kept ?? (this.isLed ? null : this.opening());
   }
 
-  /** The items that the header names for the time when nothing is hovered or locked. */
+  /** The items that the header names, which are shown if nothing is hovered or locked. */
   opening() {
     const { items = [] } = this.header.lit;
     const side = this.sides.query;
     return items.length ? { side: 'query', items: [...new Set(items.flatMap((item) => this.unitOf(side, item)))] } : null;
   }
 
-  /** Follow a linked view; while it shows something, this one shows that or nothing, but not its opening. */
+  /**
+   * Follow a linked view. While it has hovered or locked items, this view shows these or nothing.
+   */
   hear(detail) {
     if (detail.from === this || !this.header?.link || detail.link !== this.header.link) return;
     this.isLed = Boolean(detail.side);
@@ -220,7 +231,10 @@ class PointedView {
     };
   }
 
-  /** Store on the element the number of lit spans or marks, and the size of the largest top area of a head. */
+  /**
+   * Store on the element the number of lit spans or marks, and the size of the largest top area of
+   * a head.
+   */
   tell(lit, name) {
     const first = this.active.flatMap((head) => lit.find((one) => one.head === head) ?? []);
     Object.assign(this.root.dataset, { [name]: lit.length, largest: Math.max(0, ...first.map((one) => +this.legend.extent(one))) });
@@ -230,7 +244,10 @@ class PointedView {
     this.frame ??= requestAnimationFrame(() => { this.frame = undefined; this.draw(); });
   }
 
-  /** The outlined items on the side of `pointed`, and the keyboard's place. The other side adds the lit items. */
+  /**
+   * The outlined items on the side of `pointed`, and the keyboard's place. The other side adds the
+   * lit items.
+   */
   outlined(side, pointed) {
     return {
       pointed: pointed?.side === side.name && pointed !== this.locked ? pointed.items : [],
@@ -240,7 +257,10 @@ class PointedView {
   }
 }
 
-/** Ranges of characters of another text as ranges of this one's, by the words that both have (see `Matches`). */
+/**
+ * Convert ranges of characters of another text to ranges of this text, by common words (see
+ * `Matches`).
+ */
 function rangesHere(ranges, matches) {
   return ranges.flatMap(([from, to]) => matches.flatMap(([start, end, here]) => {
     const [first, last] = [Math.max(from, start), Math.min(to, end)];
@@ -260,7 +280,7 @@ function entitle(side, given, isWritten) {
   side.scroller.setAttribute('aria-label', role);
 }
 
-/** The pen of a canvas of a size in page pixels, wiped clean. */
+/** The drawing context of an empty canvas with a size in page pixels. */
 function clearedPen(canvas, width, height) {
   const scale = globalThis.devicePixelRatio || 1;
   const [wide, tall] = [Math.round(width * scale), Math.round(height * scale)];
@@ -271,7 +291,10 @@ function clearedPen(canvas, width, height) {
   return pen;
 }
 
-/** Mount a view of this class on the first element that fits the selector; returns a function that removes it. */
+/**
+ * Mount a view of this class on the first element that matches the selector. Return a function that
+ * removes it.
+ */
 function mountView(View, selector, { data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(selector);
   if (!root || !data) return undefined;

@@ -1,5 +1,6 @@
-// The displays of a map: top areas, coverage, smallest area; and the map relative to the head's average. Python computes them
-// (areaviz/trace/reading.py). This file reads the sent values, and lets users choose a display.
+// The displays ("readings") of a map: top areas, coverage or smallest area, absolute or relative to
+// the head's average. Python computes them (areaviz/trace/reading.py). This file reads the sent
+// values, and lets users choose a display.
 
 const READINGS = [
   [sentence('Top areas'), 'heaviest', sentence('The areas with the largest attention weights')],
@@ -23,13 +24,18 @@ class Readings {
 
   get hasShares() { return 'item' in this.arrays || 'share' in this.arrays; }
 
-  /** The runs [first, last] that have a smallest area of their own: pointed items, or the words they are part of. */
+  /**
+   * The runs [first, last] that have a smallest area of their own: pointed items, or the words they
+   * are part of.
+   */
   runs(items, byWord) {
     if (!byWord || !this.text) return items.map((item) => [item, item]);
     return [...new Map(items.map((item) => this.text.word(item)).map((word) => [word[0], word])).values()];
   }
 
-  /** The smallest area of every head for each run: {head, first, last, weight, of}, the run in `of`. */
+  /**
+   * The smallest area of every head for each run: {head, first, last, weight, of}, the run in `of`.
+   */
   densest(items, heads, { unit, mass }) {
     const { densest, densest_weight: weight } = this.arrays;
     const away = this.masses.map((one) => Math.abs(one - mass));
@@ -43,14 +49,17 @@ class Readings {
     }));
   }
 
-  /** How many doublings a share of an item is above its head's average, or below (reading.against_average). */
+  /** The base-2 logarithm of the ratio of an item's share to its head's average. */
   ratio(head, item, share) {
     const { even } = this.header;
     const mixed = (one) => (1 - even) * one + even / this.items;
     return Math.log2(mixed(share) / mixed((this.arrays.average[head * this.items + item] / 65535) ** 2));
   }
 
-  /** A head that attends to an item regardless of the query: this head if it does, else another; undefined for none. */
+  /**
+   * A head that attends to an item for every query: this head, if it does, else another head, or
+   * undefined.
+   */
   sinkHead(head, item) {
     const resting = this.header.sinks.filter(([, sink]) => sink === item).map(([one]) => one);
     return resting.includes(head) ? head : resting[0];
@@ -68,13 +77,16 @@ class Readings {
   }
 }
 
-/** The factor of a number of doublings, such as "3.2". */
+/** The factor of a base-2 logarithm as text, such as "3.2". */
 function times(doublings) {
   const ratio = 2 ** doublings;
   return decimal(ratio, ratio >= 10 ? 0 : 1);
 }
 
-/** The choice of the display, the share that a smallest area contains, and whether maps are relative to the average. */
+/**
+ * The choice of the display, the share that a smallest area contains, and whether maps are relative
+ * to the average.
+ */
 class ReadingControls {
   constructor(root, onChoice) {
     const find = (name) => root.querySelector(name);

@@ -1,6 +1,7 @@
-// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. areaviz/components/parts.py lists the
-// files that are joined in front of this one. Pointing sends nothing to the server. The server receives only what is
-// pinned, and the chosen heads, unit and display.
+// The token ribbon: pointer and keyboard, and the link to other ribbons on the page.
+// areaviz/components/parts.py lists the files that are joined in front of this one. Pointing sends
+// nothing to the server. The server receives only what is pinned, and the chosen heads, unit and
+// display.
 
 const DRAWN_OF_MANY = 3; // number of heads with bars if more than `MOST_BARS` are chosen
 
@@ -52,7 +53,10 @@ class Ribbon extends PointedView {
 
   // Layout
 
-  /** Lay out both texts again if the width has changed. `isChanged` means that something else has changed. */
+  /**
+   * Lay out both texts again if the width has changed. `isChanged` means that something else has
+   * changed.
+   */
   fit(isChanged) {
     const width = this.root.clientWidth;
     if (!this.header || (!isChanged && width === this.width)) return;
@@ -79,7 +83,10 @@ class Ribbon extends PointedView {
     return this.widths.get(key);
   }
 
-  /** Set the heads. If the unit has changed, lay out the texts again: in the unit of pieces, seams in a word take space. */
+  /**
+   * Set the heads. If the unit has changed, lay out the texts again: in the unit of pieces, seams
+   * in a word take space.
+   */
   setHeads(heads) {
     super.setHeads(heads);
     this.legend.mention({ drawsFew: heads.length > MOST_BARS, isAlone: heads.length === 1 });
@@ -129,7 +136,7 @@ class Ribbon extends PointedView {
     return side.layout.firsts[Math.ceil(side.scroller.scrollTop / side.layout.rowHeight)] ?? 0;
   }
 
-  // The link: ribbons of one group light up the same characters of the same text
+  // The link: ribbons of one group highlight equal characters of a text
 
   share() {
     if (!this.header.link) return;
@@ -154,7 +161,10 @@ class Ribbon extends PointedView {
 
   spansOf({ side, items }, how = this.how) { return this.attention.spans(side, items, this.active, how); }
 
-  /** Return what Play shows: how the heaviest area of the pinned or lit items gets its attention. Null without an area. */
+  /**
+   * Return what Play shows: how the heaviest area of the pinned or lit items gets its attention.
+   * Null without an area.
+   */
   story() {
     const { query, memory } = this.sides;
     const how = { ...this.how, reading: 'heaviest', against: 'nothing' };
@@ -200,14 +210,20 @@ class Ribbon extends PointedView {
     return red + green + blue < 384;
   }
 
-  /** Return the heads that get bars: all active heads, or the three with the heaviest spans if all would be unreadable. */
+  /**
+   * Return the heads that get bars: all active heads, or the three with the heaviest spans if all
+   * would be unreadable.
+   */
   drawnHeads(spans) {
     if (this.active.length <= MOST_BARS) return this.active;
     const tops = this.active.flatMap((head) => spans.find((span) => span.head === head) ?? []);
     return tops.sort((a, b) => b.weight - a.weight).slice(0, DRAWN_OF_MANY).map(({ head }) => head).sort((a, b) => a - b);
   }
 
-  /** Return the spans that get bars, heaviest first. Each head has a lane. If there is only one head, each span has one. */
+  /**
+   * Return the spans that get bars, heaviest first. Each head has a lane. If there is only one
+   * head, each span has one.
+   */
   barsOf(spans, drawn) {
     const onlyTops = drawn.length > 1 && this.how.reading === 'heaviest';
     return drawn.flatMap((head, lane) => {
@@ -218,7 +234,10 @@ class Ribbon extends PointedView {
     });
   }
 
-  /** Return the colours of items with more or less attention than on average, on the side that is attended to. */
+  /**
+   * Return the colours of items with more or less attention than on average, on the side that is
+   * attended to.
+   */
   signedTints({ side, items }) {
     const { signed, steepest } = this.header;
     const tints = new Map();
@@ -230,8 +249,8 @@ class Ribbon extends PointedView {
   }
 
   /**
-   * Return what the sentence in the legend needs from other readings: `raised`, the heaviest area against the average, and
-   * `alone`, the heaviest area of any size.
+   * Return what the sentence in the legend needs from other readings: `raised`, the heaviest area
+   * against the average, and `alone`, the heaviest area of any size.
    */
   beside({ side, items }, spans) {
     const other = this.attention.sides[OTHER[side]];
@@ -244,7 +263,7 @@ class Ribbon extends PointedView {
   }
 }
 
-/** Return how deep each chip under the bars is tinted: the mean over heads of the weight of the bars above it. */
+/** Return the depth of each chip's tint: the mean over heads of the weight of the bars above it. */
 function coverageTints(bars, heads) {
   const received = new Map();
   for (const { start, length, share, isFirst } of bars) {

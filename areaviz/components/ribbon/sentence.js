@@ -1,5 +1,5 @@
-// The sentence about the hovered items. All text enters the page through textContent. The catalogue has whole
-// sentences and whole clauses, because languages order words differently.
+// The sentence about the hovered items. All text enters the page through textContent. The catalogue
+// has whole sentences and whole clauses, because languages order words differently.
 
 const COUNTS = [
   '0', '1', sentence('two'), sentence('three'), sentence('four'), sentence('five'), sentence('six'), sentence('seven'),
@@ -22,7 +22,10 @@ function percent(weight) {
   return value >= 0.1 ? `${decimal(value, 1)} %` : `< ${decimal(0.1, 1)} %`;
 }
 
-/** A share in words: "at least" if unsent values may change the percentage. The short form has the sign ≥. */
+/**
+ * A share in words, with "at least" if values that were not sent may increase it. The short form
+ * has "≥".
+ */
 function share({ weight, more = 0 }, isShort = false) {
   if (percent(weight) === percent(weight + more)) return percent(weight);
   const least = weight < 0.001 ? '0 %' : percent(weight);
@@ -60,14 +63,20 @@ class Sentence {
     return side === 'query' ? this.attendsPhrase(scene, groups) : this.receivesPhrase(scene, groups);
   }
 
-  /** The heads that took one span, as {text, tops}; the span with the largest sum of weights comes first. */
+  /**
+   * The heads that took each span, as {text, tops}. The span with the largest sum of weights comes
+   * first.
+   */
   groups({ spans, other }) {
     const tops = [...groupedBy(spans, ({ head }) => head).values()].map((some) => some[0]);
     const sum = ({ tops: some }) => some.reduce((total, { weight }) => total + weight, 0);
     return Array.from(groupedBy(tops, (one) => this.named(one, other)), ([text, some]) => ({ text, tops: some })).sort((a, b) => sum(b) - sum(a));
   }
 
-  /** "To write “Hund”, three heads attend most to “A dog”, taken as one. Head 3 attends most to “A”." */
+  /**
+   * "To write “Hund”, three heads attend most to “A dog”, taken as one. Head 3 attends most to
+   * “A”."
+   */
   attendsPhrase(scene, [first, ...rest]) {
     const { what, spans } = scene;
     const heads = new Set(spans.map(({ head }) => head)).size;
@@ -78,7 +87,9 @@ class Sentence {
     return [this.opener(isOne(first.tops), told), ...this.others(rest, heads)].join(' ');
   }
 
-  /** The first sentence, for a written word or another, and for one head or several. */
+  /**
+   * The first sentence. It differs for words that the model wrote, and for one or several heads.
+   */
   opener(isOfOne, told) {
     if (this.header.written) {
       return isOfOne ? sentence('To write {what}, {who} attends most to {where}{more}.', told)
@@ -128,7 +139,9 @@ class Sentence {
     return isLetters || other.wordOf[start] !== other.wordOf[start + length - 1];
   }
 
-  /** A clause if only larger areas compete, with the share of a heavier smaller area. */
+  /**
+   * A clause if only areas of several items are shown, with the share of a heavier smaller area.
+   */
   counted({ alone, spans, other }) {
     if (!alone) return '';
     const top = heaviest(spans);
@@ -137,7 +150,7 @@ class Sentence {
     return `${sentence(', counting only {areas} of 2+ {items}', { areas: this.areas, items: noun(this.plural, 2) })}${single}`;
   }
 
-  /** The sentence about the smallest area with the fewest items, and its size. */
+  /** The sentence about the smallest area that has the fewest items of all heads. */
   smallestPhrase({ what, spans, other, name, mass }) {
     const size = (span) => +this.extent(span);
     const top = spans.reduce((best, one) => (size(one) < size(best) || (size(one) === size(best) && one.weight > best.weight) ? one : best));
@@ -149,7 +162,10 @@ class Sentence {
     return sentence('At least {mass} % of the attention of {whose} falls on {where} ({how}){more}.', told);
   }
 
-  /** A clause if the top area is an attention sink of its head, with the area that is most above its average. */
+  /**
+   * A clause if the top area is an attention sink of its head, with the area that is most above its
+   * average.
+   */
   resting(top, { raised, other }) {
     const head = this.readings.sinkHead(top.head, this.itemOf(top));
     if (head === undefined) return '';
@@ -159,7 +175,7 @@ class Sentence {
     return `${sentence(', an attention sink of head {head}', { head: head + 1 })}${found}`;
   }
 
-  /** The item that a span of one item is, else -1. */
+  /** The item of a span of one item, or -1 for longer spans. */
   itemOf({ start, length }) { return length === 1 ? start : -1; }
 
   /** A clause if a weight is a mean, with the items of the mean. */

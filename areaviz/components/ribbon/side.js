@@ -1,5 +1,5 @@
-// One of the two texts on the page: a scroller with elements for the rows in view. The links between the texts are drawn by
-// painter.js behind both.
+// One of the two texts on the page: a scroller with elements for the rows in view. The links
+// between the texts are drawn by painter.js behind both.
 
 const OVERSCAN = 1;
 
@@ -43,7 +43,7 @@ class Side {
     return true;
   }
 
-  /** Make the rows in view the only ones with elements. */
+  /** Make elements for the rows in view, and remove all other elements. */
   render() {
     const { rowHeight, firsts } = this.layout;
     const from = Math.max(Math.floor(this.scroller.scrollTop / rowHeight) - OVERSCAN, 0);

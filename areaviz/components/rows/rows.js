@@ -1,5 +1,6 @@
-// A table whose rows can be clicked. The server sorts and chooses the rows. This file draws them, reports which row or header
-// was clicked, and scrolls to the element that a click has opened elsewhere on the page.
+// A table with rows to click. The server sorts and chooses the rows. This file draws them, reports
+// which row or header was clicked, and scrolls to the element that a click has opened elsewhere on
+// the page.
 
 const PATIENCE = 20000; // ms to wait for the element that a click opens
 const LOOK = 100;
@@ -53,7 +54,10 @@ class Rows {
     this.body.replaceChildren(...this.data.rows.map((cells, index) => this.row(cells, index)));
   }
 
-  /** The first cell is a button for keyboards and screen readers. For a pointer, the whole row is a button. */
+  /**
+   * The first cell is a button for keyboards and screen readers. For a pointer, the whole row is a
+   * button.
+   */
   row(cells, index) {
     const row = document.createElement('tr');
     row.dataset.id = this.data.ids[index];
@@ -95,7 +99,10 @@ class Rows {
     else if (place.bottom > table.bottom) this.root.scrollTop += place.bottom - table.bottom;
   }
 
-  /** Scroll to the opened element as soon as it exists, with the table above it if there is room for both. */
+  /**
+   * Scroll to the opened element as soon as it exists, with the table above it if there is room for
+   * both.
+   */
   follow(deadline) {
     clearTimeout(this.timer);
     const there = document.querySelector(`.st-key-${CSS.escape(this.data.target)}`);

@@ -1,5 +1,6 @@
-// Leads to the page in the reader's language: from the address, else the earlier choice, else the browser's. Pages that
-// are written in only one language have no link to a second language, and stay open.
+// Opens the page in the reader's language, which is that of the address, else the earlier choice,
+// else that of the browser. Pages in only one language have no link to another language and stay
+// open.
 
 const asked = new URL(location.href).searchParams.get('lang');
 let chosen = asked;

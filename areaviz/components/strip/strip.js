@@ -1,12 +1,13 @@
-// A clip as a film strip over one lane for each word, all on one axis of frames. A bar in a lane is an area: the frames that
-// were taken as one. Hovered or kept words are in colour. Before that, words that took several frames as one are in colour.
+// A clip as a film strip, with a lane for each word below it, on one axis of frames. A bar in a
+// lane is an area: the frames that were taken as one. Hovered or chosen words are in colour. If
+// there are none, words that took several frames as one are in colour.
 
 const SEVERAL = { frames: 2, weight: 500 }; // the strip opens with areas of several frames that have half of a word's attention
-const COLOURS = 4; // distinct colours of areas that are lit together
+const COLOURS = 4; // number of colours for areas that are highlighted together
 const BAR = { least: 5, more: 25 }; // height of a bar in px: without weight, and the addition for a weight of 1
 const READABLE = 450; // a bar of several frames contains its percentage from this weight on, in thousandths
 const LINE = 22; // height of a percentage in px
-const SLOWEST = 250; // least milliseconds that a frame is shown, so that the words can be followed
+const SLOWEST = 250; // minimum milliseconds per frame, so that readers can follow the words
 
 function height(weight) { return BAR.least + (BAR.more * weight) / 1000; }
 
@@ -26,7 +27,10 @@ class Strip {
     root.addEventListener('keydown', (event) => event.key === 'Escape' && this.keep([]));
   }
 
-  /** Apply a message of the server: it has the clip and its weights once, and the kept words each time. */
+  /**
+   * Apply a message of the server. The first one has the clip and its weights, and each has the
+   * chosen words.
+   */
   update(data, report) {
     this.report = report;
     if (data.id !== this.data?.id) this.load(data);
@@ -65,7 +69,10 @@ class Strip {
     return chip;
   }
 
-  /** The bars of a word, the heaviest on top, and its percentage: the share of its attention that this area received. */
+  /**
+   * The bars of a word, the heaviest on top, and its percentage: the share of its attention that
+   * this area received.
+   */
   lane(areas) {
     const lane = made('div', 'lane');
     const bars = [...areas].reverse().map(([left, width, weight]) => {
@@ -116,7 +123,10 @@ class Strip {
     this.show();
   }
 
-  /** The highlighted rows: the hovered one, else the kept ones, else those that a reader should see first. */
+  /**
+   * The highlighted rows: the hovered row, else the chosen rows, else those that a reader should
+   * see first.
+   */
   rows() {
     const { areas } = this.data;
     if (this.current >= 0) return this.watching(this.current);
@@ -131,7 +141,9 @@ class Strip {
     return this.data.areas.flatMap(([top], row) => (top && top[0] <= place && place < top[0] + top[1] ? [row] : []));
   }
 
-  /** Rows with one heaviest area, in the order of the words: [{rows, area}]; they share a colour. */
+  /**
+   * Rows with one heaviest area, in the order of the words: [{rows, area}]; they share a colour.
+   */
   groups(rows) {
     const found = [];
     for (const row of rows) {

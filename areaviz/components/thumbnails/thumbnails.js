@@ -1,5 +1,6 @@
-// Small pictures as buttons. One of them is in the order of the Tab key; arrows move between them, Enter and Space pick.
-// Only the first few of many pictures are shown, with the chosen one, until the user asks for all pictures.
+// Small pictures as buttons. The Tab key reaches one of them, arrow keys move between them, and
+// Enter and Space choose. If there are many, only the first few and the chosen one are shown, until
+// the user asks for all pictures.
 
 const SHOWN = 5;
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
@@ -10,7 +11,10 @@ class Thumbnails {
     root.addEventListener('keydown', (event) => this.move(event));
   }
 
-  /** Apply a message of the server. Buttons are only replaced if the pictures change, so that no button loses the focus. */
+  /**
+   * Apply a message of the server. Buttons are only replaced if the pictures change, so that no
+   * button loses the focus.
+   */
   update({ label, pictures, chosen }, pick) {
     this.pick = pick;
     this.root.setAttribute('aria-label', label);

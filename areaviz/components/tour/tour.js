@@ -1,8 +1,9 @@
-// The bar of the guided tour. It names the step and the task, frames the element to look at, and continues a moment
-// after the task was done. The step is part of the address, so every next step is a link, and the Back button works.
+// The bar of the guided tour. It shows the step and the task, frames the element to look at, and
+// continues a moment after the task is done. The step is part of the address, so the next step is a
+// link, and the Back button works.
 
 const LOOK = 200; // ms between two checks of the page, whose pictures may be redrawn at any time
-const HOLD = 1000; // ms for which the task has to stay done before the tour continues
+const HOLD = 1000; // ms for which the task must remain done before the tour continues
 const AROUND = 8; // px between an element and its frame
 
 /** Elements that match a selector, in the page or in a component on it. */
@@ -121,7 +122,10 @@ class Tour {
     for (const [side, value] of Object.entries(sides)) this.ring.style.setProperty(side, `${value}px`);
   }
 
-  /** Continue once the watched text, such as the sentence below a picture, has been as required for a moment. */
+  /**
+   * Continue after the watched text, such as the sentence below a picture, has been right for a
+   * moment.
+   */
   follow() {
     const { watch, starts, ends, next } = this.data ?? {};
     if (!watch || !next || this.hasGone) return;

@@ -1,5 +1,5 @@
-// A tree that grows over its words, bracket by bracket, with the span that every head took at the step. Nothing moves
-// before "Grow it" is pressed. `report` gets the chosen step.
+// A tree that grows over its words, bracket by bracket, with the span that every head took at each
+// step. It moves only after "Grow it" is pressed. `report` gets the chosen step.
 
 const PHRASES = {
   S: 'sentence', NP: 'noun phrase', VP: 'verb phrase', PP: 'prep. phrase', SBAR: 'clause', ADJP: 'adjective phrase', ADVP: 'adverb phrase',
@@ -42,7 +42,10 @@ class Growing {
     this.tell();
   }
 
-  /** Scroll to the highlighted node, or to the first attended word, if the tree is wider than its place. */
+  /**
+   * Scroll to the highlighted node, or to the first attended word, if the tree is wider than its
+   * place.
+   */
   follow() {
     const lit = this.svg.querySelector('[data-lit]') ?? this.svg.querySelector('.taken');
     if (!lit) return;
@@ -63,7 +66,10 @@ class Growing {
     this.svg.replaceChildren(...this.branches(count), ...boxes, ...this.wordBoxes(), ...this.bars());
   }
 
-  /** The left edge of every word's column and of the end's column, and the right edge of all. Columns fit their words. */
+  /**
+   * The left edge of every word's column and of the end's column, and the right edge of all.
+   * Columns fit their words.
+   */
   columns(count) {
     const { words } = this.header;
     const needed = Array.from({ length: count + 1 }, (_, n) => Math.max(NARROW, LETTER * (words[n]?.length ?? 0) + 20));
@@ -76,7 +82,10 @@ class Growing {
 
   middle(word) { return (this.edges[word] + this.edges[word + 1]) / 2; }
 
-  /** Name, centre and width of every phrase. If two phrases of a level would touch, both get their short tags. */
+  /**
+   * Name, centre and width of every phrase. If two phrases of a level would touch, both get their
+   * short tags.
+   */
   placed() {
     const { nodes } = this.header;
     const place = (node, name) => {
@@ -139,7 +148,9 @@ class Growing {
     });
   }
 
-  /** One bar per head under the words of its span. The end symbol is the column after the last word. */
+  /**
+   * One bar per head under the words of its span. The end symbol is the column after the last word.
+   */
   bars() {
     const { tops, heads, words } = this.header;
     return tops[this.step].map(([first, end, weight], n) => {
@@ -162,7 +173,9 @@ class Growing {
       bold(span), `${area}, ${Math.round(100 * weight)} %.`);
   }
 
-  /** A span of several words says more than one word, and a word more than the end. */
+  /**
+   * The rank of a span. Spans of several words rank above single words, and these above the end.
+   */
   score([first, end, weight]) { return weight + Math.min(end - first, 2); }
 
   named(token) {

@@ -1,4 +1,5 @@
-// Computes what test_arithmetic.py asks for: a list of [name of a function, arguments]; prints one result a line.
+// Calls functions for test_arithmetic.py. Standard input has a list of [name of a function,
+// arguments]. Prints one result per line.
 
 import { readFileSync } from 'node:fs';
 import * as window from '../../../areaviz/components/lessons/theta.js';

@@ -1,5 +1,5 @@
-// Explain weights with the engine of live pages in Node. Standard input has the model, a request and the
-// questions; standard output gets one explanation a line.
+// Explain weights with the engine of live pages in Node. Standard input has the model, a request
+// and the questions. Standard output gets one explanation per line.
 
 import { readFileSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
-// Make ribbon payloads of given weights with the browser's code. Standard input has the constants and
-// the maps; standard output gets one payload a line, with arrays as lists.
+// Make ribbon payloads of given weights with the browser's code. Standard input has the constants
+// and the maps. Standard output gets one payload per line, with arrays as lists.
 
 import { readFileSync } from 'node:fs';
 

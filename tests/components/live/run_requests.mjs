@@ -1,5 +1,6 @@
-// Run requests through the engine of live pages in Node. Standard input has the model and its requests;
-// standard output gets one trace document a line, with arrays in base64, or {"error": ...}.
+// Run requests through the engine of live pages in Node. Standard input has the model and its
+// requests. Standard output gets one trace document per line, with arrays in base64, or {"error":
+// ...}.
 
 import { readFileSync } from 'node:fs';
 

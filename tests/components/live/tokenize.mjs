@@ -1,4 +1,4 @@
-// Cut texts into tokens with the browser's tokenizer: one list of [id, start, end] a line.
+// Cut texts into tokens with the browser's tokenizer: one list of [id, start, end] per line.
 
 import { readFileSync } from 'node:fs';
 
