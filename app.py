@@ -1,4 +1,4 @@
-"""The app: page settings, who is let in, and navigation, nothing else. Start it with `make run`."""
+"""The app: page settings, admission of visitors, and navigation. Start it with `make run`."""
 
 from pathlib import Path
 

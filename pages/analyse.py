@@ -1,4 +1,4 @@
-"""Run many examples through models, or bring outputs, and find where they go wrong."""
+"""Run many examples through models, or upload outputs, and find where they are wrong."""
 
 from areaviz.ui.analyse.page import draw_analyse_page
 from areaviz.ui.analyse.state import AnalyseState

@@ -1,4 +1,4 @@
-"""The survey's four mechanisms of attention look at one and the same picture."""
+"""Compare the survey's four mechanisms of attention on one picture."""
 
 from areaviz.ui.forms.mechanisms_form import MechanismsState, draw_mechanisms_form
 from areaviz.ui.results.four_ways import draw_four_ways

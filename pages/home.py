@@ -1,4 +1,4 @@
-"""Home: one lit example, six ways in and three doors."""
+"""Home: a highlighted example, and links to the pages."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""How areas work: thirteen questions, one a screen, each with an explanation to play with."""
+"""How areas work: thirteen questions, one per screen, each with an interactive explanation."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Hear spoken digits with a trained listener, and see which moments it attended to."""
+"""Transcribe spoken digits with a model, and see which moments it attended to."""
 
 from areaviz.ui.forms.listen_form import ListenState, draw_listen_form
 from areaviz.ui.results.listen import draw_transcripts

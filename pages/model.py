@@ -1,4 +1,4 @@
-"""The card of one model, which the link names; the menu does not list this page."""
+"""The card of the model that the link names. The menu does not list this page."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Have a language model read a text, or go on with it, and see what each item attends to."""
+"""Let a language model read or continue a text, and see what each item attends to."""
 
 from areaviz.ui.forms.read_form import ReadState, draw_read_form
 from areaviz.ui.results.result_page import ResultPage, draw_result_page, draw_traces

@@ -1,4 +1,4 @@
-"""Ask about a story, for a hull or a tour of points, or for the tree of a sentence."""
+"""Get the answer to a question about a story, the hull or tour of points, or a sentence's tree."""
 
 from areaviz.ui.forms.reason_form import ReasonState, draw_reason_form
 from areaviz.ui.results.reason import draw_answers

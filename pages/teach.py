@@ -1,4 +1,4 @@
-"""One lesson of 45 minutes for teachers, and exercises of their own."""
+"""A lesson of 45 minutes for teachers, and links to exercises that they make."""
 
 from areaviz.texts.catalogue import message
 from areaviz.ui.app.frame import draw_page_frame

@@ -1,4 +1,4 @@
-"""Translate a sentence with a picture, without it and with a wrong one, side by side."""
+"""Translate a sentence with its picture, without a picture and with a wrong one, side by side."""
 
 from areaviz.ui.forms.picture_translation_form import (
     PictureTranslationState,

@@ -1,4 +1,4 @@
-"""Watch short clips with a trained watcher, and see which frames it attended to."""
+"""Describe short clips with a model, and see which frames it attended to."""
 
 from areaviz.ui.forms.watch_form import WatchState, draw_watch_form
 from areaviz.ui.results.result_page import ResultPage, draw_result_page

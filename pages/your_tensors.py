@@ -1,4 +1,4 @@
-"""Your own attention weights, from a file, in every view that fits them."""
+"""Show the user's own attention weights, from a file, in every view that supports them."""
 
 from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.page import Page
