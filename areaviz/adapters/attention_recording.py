@@ -141,7 +141,7 @@ def record_attention(
 
 
 def compute_output_difference(plain: Any, watched: Any) -> float:
-    """Return the difference of outputs, as a multiple of what rounding explains; 0 if equal."""
+    """Return the difference of outputs, as a multiple of what rounding explains, or 0 if equal."""
     largest = 0.0
     befores, afters = _list_tensors(plain), _list_tensors(watched)
     if len(befores) != len(afters):

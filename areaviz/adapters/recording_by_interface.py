@@ -55,7 +55,7 @@ def route_attention(model: nn.Module, change: Change) -> Iterator[None]:
 
 @contextmanager
 def _set_our_function(model: nn.Module) -> Iterator[None]:
-    """Set our attention function for every layer that looks one up; restore the old one later."""
+    """Set our attention function for every layer that looks one up. Restore the old one later."""
     before = [(config, config._attn_implementation) for config in list_layer_configs(model)]
     if not before:
         yield

@@ -16,7 +16,7 @@ from areaviz.adapters.banded_weights import expand_to_all_items
 from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Call, Note
 from areaviz.adapters.recording_by_interface import list_layer_configs, set_attention_functions
 
-# Outputs with attention and their sites; "" decides by the name and the mask.
+# Outputs with attention and their sites. "" decides by the name and the mask.
 RETURNED = {
     "encoder_attentions": ENCODER,
     "decoder_attentions": DECODER,

@@ -26,7 +26,7 @@ _HEADS = ("num_attention_heads", "encoder_attention_heads", "n_head", "num_heads
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """The number of attention layers of a model, and of heads per layer; None if unknown."""
+    """The number of attention layers of a model, and of heads per layer, or None if unknown."""
 
     layers: int | None
     heads: int | None
@@ -90,11 +90,11 @@ def check_size(
     """Check before the run that its attention is not too large.
 
     Args:
-        model: Model whose layers attend; for an encoder-decoder, the part with these layers.
-        shape: Rows and columns of the memory, (1, N) for a text; None if unknown.
+        model: Model whose layers attend. For an encoder-decoder, pass the part with these layers.
+        shape: Rows and columns of the memory, (1, N) for a text. None if unknown.
         options: Options with the requested layers, heads, areas and sites.
         site: Site of the layers, if known.
-        queries: Number of queries; None if the items attend to each other.
+        queries: Number of queries. None if the items attend to each other.
 
     Raises:
         InputError: A layer over areas, or all layers over items, are too large, or the input is so
@@ -114,5 +114,5 @@ def check_size(
 
 
 def _count_kept(count: int | None, chosen: Sequence[int] | None) -> int:
-    """Return how many are kept at least; 1 if the model does not say how many it has."""
+    """Return the smallest possible number of kept parts, or 1 if the model's number is unknown."""
     return min(count or 1, count or 1 if chosen is None else len(chosen))

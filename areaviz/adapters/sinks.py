@@ -32,7 +32,7 @@ class Site:
     # Names of the fields that attend and are attended to.
     query: str
     memory: str
-    # Rows and columns of the memory; (1, N) for a text.
+    # Rows and columns of the memory, (1, N) for a text.
     shape: tuple[int, int]
     layers: Sequence[Heads]
 

@@ -33,7 +33,7 @@ class Sound:
 
     # Inputs of the model by name, as a batch of one.
     given: Mapping[str, Tensor]
-    # Number of samples, or of steps of the spectrum, including padding; None if unknown.
+    # Number of samples, or of steps of the spectrum, including padding. None if unknown.
     length: int | None
     # Number of samples or steps per second.
     rate: int

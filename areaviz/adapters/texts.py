@@ -102,7 +102,7 @@ class Texts:
                 texts or a leading axis is a batch. A list of messages, each with a role and a
                 content, is a chat. A mapping, as tokenizers return it, has masks and segments in
                 addition to `input_ids`.
-            labels: Label of each id; by default its text in the tokenizer, otherwise the id itself.
+            labels: Label of each id. By default its text in the tokenizer, otherwise the id itself.
             what: Name of the input in error messages.
 
         Raises:
@@ -243,7 +243,7 @@ class Texts:
         return tuple(tensor.tolist()), batch
 
     def _one_of(self, batch: Any) -> Any:
-        """Return the example that is read; in a batch of one, the only one."""
+        """Return the example to read from a batch. A batch of one has only that example."""
         count = len(batch)
         if count > 1 and not 0 <= self.example < count:
             raise InputError(

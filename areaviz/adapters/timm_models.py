@@ -42,7 +42,7 @@ def fits(model: nn.Module) -> bool:
 
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
-    """Run a model and record it; see `areaviz.attend`.
+    """Run a model and record it, see `areaviz.attend`.
 
     There is no processor: the model gives the size, mean and standard deviation.
     """

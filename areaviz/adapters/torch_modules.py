@@ -39,7 +39,7 @@ def fits(model: nn.Module) -> bool:
 
 
 def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
-    """Run a module and record it; see `areaviz.attend`.
+    """Run a module and record it, see `areaviz.attend`.
 
     A layer has cross-attention if its name or its items say so, otherwise self-attention. It counts
     as a decoder layer if its name says so or no query sees a later item. Fields are "source" and,

@@ -77,7 +77,7 @@ def fits(model: nn.Module) -> bool:
 
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
-    """Run a model and record it; see `areaviz.attend`."""
+    """Run a model and record it, see `areaviz.attend`."""
     read = _choose_reader(model, inputs)
     with inference_mode(model), _apply_changes(model, inputs, options):
         try:

@@ -52,8 +52,8 @@ def watch(
         given: Its inputs. Inputs that it does not take are left out.
         options: Options that say what is kept.
         needed: Sites that have to be seen.
-        site_of: Returns the site of a layer; by default that of a model of stacks.
-        is_apart: Returns whether a layer reads each of several pictures separately; None if no
+        site_of: Returns the site of a layer. By default that of a model of stacks.
+        is_apart: Returns whether a layer reads each of several pictures separately. None if no
             layer does.
     """
     placed = move_to_device(model, given)
@@ -83,7 +83,7 @@ def compute_attribution_of(
     items: Sequence[Items],
     chosen: Sequence[int] | None = None,
 ) -> Attribution:
-    """Return the attribution of the outputs if it was requested; see `compute_attribution`."""
+    """Return the attribution of the outputs if it was requested, see `compute_attribution`."""
     if not options.attribution:
         return Attribution()
 
@@ -235,7 +235,7 @@ def without_padding(heads: Heads, kept: Tensor | None) -> Heads:
 
     Args:
         heads: Heads of one layer.
-        kept: bool [N], False where a token is padding; None without padding.
+        kept: bool [N], False where a token is padding. None without padding.
     """
     if kept is None or bool(kept.all()):
         return heads

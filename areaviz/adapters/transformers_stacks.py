@@ -159,7 +159,7 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run a model over one picture; "target" is the class it chose."""
+    """Run a model over one picture. The field "target" is the most probable class."""
     shown = prepare_picture(model.config, inputs, options)
     if getattr(model.config, "mask_ratio", 0):
         raise InputError(
@@ -243,7 +243,7 @@ def make_decoder_run(
 
 
 def list_next_tokens(tokens: Tokens, logits: Tensor) -> list[int]:
-    """Return the token after each token of a text; after the last one, the most probable."""
+    """Return the token after each token of a text. The last one gets the most probable token."""
     return [*tokens.ids[1:], int(logits[0, -1].argmax())]
 
 

@@ -124,7 +124,7 @@ def score_points(trace: Trace, example: Example) -> Measured:
     counter-clockwise from the leftmost point.
 
     Returns:
-        "right", and "tour_ratio" or "hull_area"; {} for other inputs.
+        "right", and "tour_ratio" or "hull_area". The result is {} for other inputs.
     """
     field = trace.fields.get("points")
     if field is None:

@@ -44,7 +44,7 @@ def run_examples(
     Args:
         dataset: the dataset with the examples.
         indices: indices of the examples to run.
-        request: the model and its options; the input comes from the examples.
+        request: the model and its options. The input comes from the examples.
         run: runs several requests together.
 
     Raises:

@@ -109,7 +109,7 @@ def build_word_table(
     Args:
         table: the examples, as `build_table` returns them.
         runs: the number of runs in the table.
-        corpus: word frequencies; None counts words in the references.
+        corpus: word frequencies. None counts words in the references.
     """
     wanted = [Counter(split_into_words(text)) for text in table["reference"]]
     there = _add_counts(wanted)

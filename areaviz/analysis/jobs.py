@@ -86,7 +86,7 @@ class Job:
         number: identifies the job for the operator.
         owner: the id of the user who started it.
         title: describes the job for display.
-        address: the network address of that user; "" if limits by address do not apply.
+        address: the network address of that user. "" if limits by address do not apply.
         done: the number of examples that have a row.
         total: the number of examples, 0 until it is known.
         problem: one sentence that says why the job failed. "" if it finished or its owner stopped
@@ -199,7 +199,7 @@ class Jobs:
             work: the function to run.
             owner: the id of the user who starts the job.
             title: describes the job for display.
-            address: the user's network address; "" if limits by address do not apply.
+            address: the user's network address. "" if limits by address do not apply.
 
         Raises:
             OverLimit: the user, the address or the app has too many running jobs.

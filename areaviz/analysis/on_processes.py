@@ -73,7 +73,7 @@ def analyse_in_processes(
 
     Args:
         dataset: the dataset with the examples.
-        request: the model and its options; text and picture come from the examples.
+        request: the model and its options. Text and picture come from the examples.
         open_run: opens the model. A single process uses the present process.
         file: receives the rows.
         progress: called after every row.

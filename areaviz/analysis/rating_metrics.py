@@ -56,7 +56,7 @@ def average_ratings(
         count: the number of examples in the dataset.
 
     Returns:
-        Values by the name of the metric, NaN for unrated examples; {} if there are no ratings.
+        Values by the name of the metric, NaN for unrated examples, or {} if there are no ratings.
     """
     mqm, scores = np.full(count, np.nan), np.full(count, np.nan)
     for place, some in judged.items():

@@ -33,7 +33,7 @@ def connect_to_ray(address: str | None, **options: Any) -> Iterator[None]:
     If the process already uses Ray, that connection is used and left open.
 
     Args:
-        address: the address of a cluster; None starts Ray on this machine, on loopback, and stops
+        address: the address of a cluster. None starts Ray on this machine, on loopback, and stops
             it after the block.
         options: further options of `ray.init`.
 

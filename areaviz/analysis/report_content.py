@@ -49,7 +49,7 @@ class Report:
         judgements: the ratings of the dataset.
         places: indices of the reported examples, None for all.
         measure: the metric that tells good examples from bad ones, "" for chrF.
-        corpus: word frequencies of a corpus; None uses those of the references.
+        corpus: word frequencies of a corpus. None uses those of the references.
         themes: themes of failure, () if they were not computed.
         causes: findings about the themes in the attention of the models.
         baseline: the number of the system that the others are compared with, from 0.

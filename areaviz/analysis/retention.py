@@ -84,7 +84,7 @@ def own_analyses(folder: Path, reader: str) -> Iterator[tuple[Path, Header]]:
 
     Args:
         folder: the folder of analyses.
-        reader: the user's id; "" yields nothing.
+        reader: the user's id. "" yields nothing.
     """
     for path in sorted(folder.glob("*.jsonl")) if reader else ():
         with suppress(OSError, InputError), path.open("rb") as file:

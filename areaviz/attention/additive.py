@@ -1,4 +1,4 @@
-"""Additive attention (Bahdanau et al. 2015): a small network scores every item for a query.
+"""Additive attention (Bahdanau et al. 2015), in which a small network scores items for a query.
 
     score(q, m) = v . tanh(W q + U m),   weights = softmax of the scores,   context = sum of w m
 
@@ -29,7 +29,7 @@ class ItemMemory:
 
     Args:
         value: the items, [B, M, C].
-        key: the items' part of the scores, [B, M, D]; None if the scores do not depend on them.
+        key: the items' part of the scores, [B, M, D]. None if the scores do not depend on them.
         readable: bool, whether an item may be attended to, [B, M]. None if every item may be
             attended to.
         factors: factors on the weights, [T or 1, M]. None for no factors.
@@ -56,11 +56,11 @@ class ItemMemory:
 
         Args:
             value: the items, [B, M, C].
-            key: the items' part of the scores, or None; see the class.
-            readable: whether an item may be attended to, or None; see the class.
+            key: the items' part of the scores or None, see the class.
+            readable: whether an item may be attended to or None, see the class.
             interventions: changes to this attention, or None.
             times: number of queries per example, one per time step.
-            grid: the areas of one item; None if the items are a sequence.
+            grid: the areas of one item. None if the items are a sequence.
         """
         if interventions is None:
             return cls(value, key, readable)
@@ -71,7 +71,7 @@ class ItemMemory:
         return cls(value, key, readable, factors_TM, gate)
 
     def get_factors(self, time: int) -> Tensor | None:
-        """Return the factors of one step, [M]; the last stored step applies to all later steps."""
+        """Return the factors of one step, [M]. The last stored step applies to all later steps."""
         return None if self.factors is None else self.factors[min(time, len(self.factors) - 1)]
 
     def compute_weights(self, score_BKM: Tensor, time: int = 0) -> Tensor:

@@ -1,4 +1,4 @@
-"""Area attention (Li et al. 2019): scaled dot-product attention over areas of the memory.
+"""Area attention (Li et al. 2019), scaled dot-product attention over areas of the memory.
 
 `AreaOptions` says which areas a layer forms, and `area_attention` is the function that every layer
 calls. The layer itself is in `multihead`, and the cache that a decoder keeps is in `memory`.
@@ -25,7 +25,7 @@ from areaviz.trace.areas import AreaGrid
 class AreaOptions:
     """The areas that a layer forms in its memory, and their keys and values."""
 
-    # Largest number of items in an area; 1 is regular attention. On a grid: largest number of rows
+    # Largest number of items in an area. 1 is regular attention. On a grid: largest number of rows
     # and of columns.
     size: int | tuple[int, int] = 1
     # "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary".
@@ -34,11 +34,11 @@ class AreaOptions:
     value_mode: str = "sum"
     # Rows and columns of a memory that is a grid, stored row by row. None for a sequence.
     shape: tuple[int, int] | None = None
-    # Taps of a convolution over neighbouring keys and values; 1 for no convolution.
+    # Taps of a convolution over neighbouring keys and values. 1 for no convolution.
     convolution: int = 1
     # Whether every head learns a bias per area shape, which is added to the logit.
     size_bias: bool = False
-    # Largest area size that the learned parameters cover; None for `size`.
+    # Largest area size that the learned parameters cover. None stands for `size`.
     known_size: int | tuple[int, int] | None = None
 
     @property
@@ -85,8 +85,8 @@ def area_attention(
         key: [..., M, E], with the leading axes of the query.
         value: [..., M, Ev], with the same leading axes.
         spec: the areas, the masks and all options.
-        impl: implementation to use. "auto" picks the fastest one available; "fused" requires a
-            compiled kernel and fails without it; "streamed" and "pooled" are implementations in
+        impl: implementation to use. "auto" picks the fastest one available. "fused" requires a
+            compiled kernel and fails without it. "streamed" and "pooled" are implementations in
             torch. See `choose_impl`.
 
     Returns:
@@ -151,7 +151,7 @@ def _check_impl(impl: str, spec: AreaSpec) -> None:
 
 
 def _propagate_nan(result: AreaResult, spoiled: Tensor) -> AreaResult:
-    """Set the results of queries that attended to NaN or infinity to NaN; spoiled: [..., Q]."""
+    """Set the results of the queries in `spoiled`, bool [..., Q], to NaN."""
     parts = []
     for part in result:
         if part is not None:

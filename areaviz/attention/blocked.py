@@ -3,7 +3,7 @@
 This is the case for boundary keys and for a size bias on mean keys. The largest item logit is then
 no upper bound of the area logits. A block therefore holds the logits of all its areas and shifts
 them by the largest one. Shapes: N rows (batch and heads), Q queries, M items, R areas, S area
-shapes, E key width, V value width; a block holds n rows, q queries and K = n * q columns.
+shapes, E key width, V value width. A block holds n rows, q queries and K = n * q columns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from areaviz.trace.areas import AreaGrid
 
 @dataclass(frozen=True, slots=True)
 class AreaTerms:
-    """The terms of area logits besides the mean of the item logits; None for a missing term."""
+    """The terms of area logits in addition to the mean of the item logits. None if a term is missing."""
 
     # [N, M, E] each: keys of an item as the first and as the last item of an area.
     first: Tensor | None
@@ -39,7 +39,7 @@ class AreaTerms:
 
     @classmethod
     def from_spec(cls, key: Tensor, spec: AreaSpec) -> AreaTerms:
-        """Compute the terms that a spec defines; key: [..., M, E]."""
+        """Compute the terms that a spec defines from the keys [..., M, E] of the items."""
         first = last = shape = bias = None
         if isinstance(spec.features, BoundaryKeys):
             first, last = (x.flatten(0, -3) for x in spec.features.compute_edge_keys(key))
@@ -60,7 +60,7 @@ class TermBlocks(Blocks):
     def compute_coverage(
         self, block: Block, query: Tensor, key: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the coverage of a block; see `Blocks`."""
+        """Compute the coverage of a block, see `Blocks`."""
         grid, logits_1RK = self._compute_area_logits(block, query, key)
         most_K = logits_1RK.amax(1)
         weights_1RK = logits_1RK.sub_(most_K).exp2_()
@@ -73,7 +73,7 @@ class TermBlocks(Blocks):
     def compute_gradients(
         self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
     ) -> list[Tensor]:
-        """Compute the gradients of a block; see `Blocks`.
+        """Compute the gradients of a block, see `Blocks`.
 
         Three more results are returned: the gradients of the scores of first items and of last
         items [n, M, q], and the gradients of the scores of the shapes [n, S, q].

@@ -1,6 +1,6 @@
 """Blocks of rows and queries with their masked item scores, for the streamed implementation.
 
-Shapes: N rows (batch and heads), Q queries, M items, E key width; a block holds [M, n, q] scores of
+Shapes: N rows (batch and heads), Q queries, M items, E key width. A block holds [M, n, q] scores of
 n rows and q queries. A mask has K rows, each of which may apply to many of the N rows.
 """
 
@@ -23,7 +23,7 @@ MASKED = -1e30
 # Scores are in units of log 2 because exp takes up to 200 times as long where its result underflows
 # (torch 2.13 on a CPU), which happens for every masked score. exp2 does not slow down.
 LOG2_E = math.log2(math.e)
-# Number of values in one block, so that it fits the processor's cache; see benchmarks/README.md.
+# Number of values in one block, so that it fits the processor's cache, see benchmarks/README.md.
 CPU_BLOCK, GPU_BLOCK = 1 << 20, 1 << 24
 
 
@@ -76,7 +76,7 @@ class Problem:
 
 
 class Block(NamedTuple):
-    """n rows by q queries and the first `items` items; no query may attend to later items."""
+    """A block of rows x queries. Its queries may attend only to the first `items` items."""
 
     rows: slice
     queries: slice
@@ -164,7 +164,7 @@ class Blocks:
         scores_MNQ[begin:].add_(self.later[place][:, None], alpha=MASKED)
 
     def __iter__(self) -> Iterator[Block]:
-        """Yield blocks that cover rows x queries; skip blocks in which every item is masked."""
+        """Yield blocks that cover rows x queries. Skip blocks in which every item is masked."""
         problem, items = self.problem, self.problem.grid.items
         seen = self._find_last_seen()
         # Each length of a block needs its own filter, so there are only a few lengths. They are

@@ -1,4 +1,4 @@
-"""Boundary keys: keys of an area's first and last item and of its shape.
+"""Boundary keys, which are keys of an area's first and last item and of its shape.
 
 With mean keys (Eq. 3, Li et al. 2019) the unnormalised weight of an area is the geometric mean of
 its items' weights, so a span can at best tie with its best item. Boundary keys, introduced by this

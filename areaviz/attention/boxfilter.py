@@ -147,7 +147,7 @@ class MeanBlocks(Blocks):
     def compute_coverage(
         self, block: Block, query: Tensor, key: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute the coverage of a block; see `Blocks`."""
+        """Compute the coverage of a block, see `Blocks`."""
         n, q = block.size
         boxes = self._get_filter(block.items, n * q)
         scores_Mnq = boxes.items[: block.items * n * q].view(block.items, n, q)
@@ -162,7 +162,7 @@ class MeanBlocks(Blocks):
     def compute_gradients(
         self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
     ) -> list[Tensor]:
-        """Compute the gradients of a block; see `Blocks`."""
+        """Compute the gradients of a block, see `Blocks`."""
         grad_nqV, delta_nq, total_nq = outer
         items, (n, q) = block.items, block.size
         boxes = self._get_filter(items, n * q)
@@ -177,7 +177,7 @@ class MeanBlocks(Blocks):
         return list(result.view(items, 2, n, q).permute(1, 2, 0, 3))
 
     def _get_filter(self, items: int, columns: int) -> BoxFilter:
-        """Return the filter for this number of items and columns; create it on first use."""
+        """Return the filter for this number of items and columns, and create it on first use."""
         if (items, columns) not in self.filters:
             self.filters[items, columns] = BoxFilter(
                 self.cut_grid(items), columns, self.scratch, self.gradient, self.problem.average

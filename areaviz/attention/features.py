@@ -17,7 +17,7 @@ class ShapeEmbedding(nn.Module):
     """The key of an area's shape (Eq. 6-8): e W_e, e = [height embedding, width embedding].
 
     Args:
-        width: D; each embedding has half of this width.
+        width: D. Each embedding has half of this width.
         max_area: largest (height, width) of an area, in items.
     """
 
@@ -56,7 +56,7 @@ class AreaFeatures(ShapeEmbedding):
     type, and results are cast back to the type of the key or query.
 
     Args:
-        width: D; each embedding has half of this width.
+        width: D. Each embedding has half of this width.
         max_area: largest (height, width) of an area, in items.
     """
 
@@ -120,9 +120,9 @@ class NeighbourConvolution(nn.Module):
 
     Args:
         width: W, the number of channels, each with its own taps.
-        taps: number of items in a window; it must be odd. On a grid, a window has as many rows as
+        taps: number of items in a window. It must be odd. On a grid, a window has as many rows as
             columns.
-        shape: rows and columns of the memory; None for a sequence of any length.
+        shape: rows and columns of the memory. None for a sequence of any length.
     """
 
     def __init__(self, width: int, taps: int, shape: tuple[int, int] | None = None) -> None:

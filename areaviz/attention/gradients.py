@@ -1,4 +1,4 @@
-"""Gradient times input: attribution of each of many scores to the inputs, for any torch network.
+"""Gradient times input, which attributes scores of any torch network to its inputs.
 
 Our networks (`areaviz/models/attribution.py`) and external models
 (`areaviz/adapters/gradient_attribution.py`) both use it.

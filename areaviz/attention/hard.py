@@ -1,4 +1,4 @@
-"""Hard attention: sample one item or place, learn with REINFORCE, and read glimpses with a retina.
+"""Hard attention, which samples an item or place, REINFORCE, and glimpses with a retina.
 
 Williams 1992; Mnih et al. 2014; survey Eq. 15-24 and 43-50. Shapes: B batch, M items of a memory, T
 choices, H height, W width, K scales, S side of a patch. Places are (x, y) from -1 (left, top) to 1.

@@ -1,4 +1,4 @@
-"""Interventions on attention: reweighted areas and gated heads.
+"""Interventions on attention, which reweight areas and gate heads.
 
 The interventions themselves are defined in `areaviz.trace.interventions`. Shapes: B batch, H heads,
 Q queries, R areas, D width of a head.
@@ -67,7 +67,7 @@ class LayerInterventions:
     def compute_multipliers(
         self, grid: AreaGrid, queries: int, device: torch.device
     ) -> Tensor | None:
-        """Return the factors on the area weights, [H, Q or 1, R]; None if no area is reweighted."""
+        """Return the factors on the area weights, [H, Q or 1, R], or None if all weights stay."""
         if not self.weighs:
             return None
         factors_HQR = compute_area_factors(
@@ -106,7 +106,7 @@ class LayerInterventions:
 
 @dataclass(frozen=True, slots=True)
 class NetworkInterventions:
-    """All changes to a network's attention; the default changes nothing."""
+    """All changes to a network's attention. The default changes nothing."""
 
     changes: tuple[Weigh | Gate, ...] = ()
     heads: int = 1

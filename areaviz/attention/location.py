@@ -96,7 +96,7 @@ def compute_weights(
     Args:
         scores_NM: finite scores.
         readable_NM: bool, whether an item may be attended to.
-        before_NM: the weights of the previous query; a window is centred on their median.
+        before_NM: the weights of the previous query. A window is centred on their median.
         share: how scores become weights.
     """
     if share.window:

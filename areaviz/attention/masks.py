@@ -60,13 +60,13 @@ class ItemMask:
         return bool(self.blocked) or self.bias is not None or self.causal
 
     def find_allowed_items(self, queries: int, items: int, device: torch.device) -> Tensor | None:
-        """Return the allowed items, a bool that broadcasts to [..., Q, M]; None without a mask."""
+        """Return the allowed items, bool broadcastable to [..., Q, M], or None without a mask."""
         return self.find_allowed_areas(AreaGrid(1, items, 1, 1), queries, device)
 
     def find_allowed_areas(
         self, grid: AreaGrid, queries: int, device: torch.device
     ) -> Tensor | None:
-        """Return the allowed areas, a bool that broadcasts to [..., Q, R]; None without a mask."""
+        """Return the allowed areas, bool broadcastable to [..., Q, R], or None without a mask."""
         allowed = find_causal_areas(queries, grid, device) if self.causal else None
         for blocked in self.blocked:
             part = make_area_mask(~blocked, grid)
@@ -88,7 +88,7 @@ def combine_masks(
         key: [..., M, E].
         attn_mask: broadcasts to [..., Q, M]. bool: **True = keep**, as in
             scaled_dot_product_attention. float: its mean over an area is added to the area's scaled
-            logit; -inf masks the item.
+            logit. A value of -inf masks the item.
         key_padding_mask: bool [B, M], B the first axis. **True = padding**, as in
             nn.MultiheadAttention.
         is_causal: whether query i may attend only to areas whose last item, counted row by row, is

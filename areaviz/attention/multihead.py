@@ -80,7 +80,7 @@ class KeysAndValues(nn.Module):
 
         Args:
             query_BHQD: projected queries.
-            memory_BMW: the items; areas are clamped to their number.
+            memory_BMW: the items. Areas are clamped to their number.
             key_padding_mask: bool [B, M], True where an item is padding.
             is_causal: whether a query may attend only to areas that end at or before it.
             need_weights: whether to return the area weights.
@@ -151,9 +151,9 @@ class KeysAndValues(nn.Module):
         At most `size` new areas end at the item, and they need no mask.
 
         Args:
-            memory: the sequence so far; None at its beginning.
+            memory: the sequence so far. None at its beginning.
             item_B1W: the item.
-            interventions: changes to this attention; used only at the beginning of the sequence.
+            interventions: changes to this attention, which are used only at the beginning.
         """
         key, value, recent_item = self._project_newest(memory, item_B1W)
         most = self.areas.extent[1]
@@ -240,7 +240,7 @@ class MultiHeadAttention(KeysAndValues):
         need_weights: bool = False,
         interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the context [B, Q, W] and, if requested, weights [B, H, Q, R]; see `attend`."""
+        """Return the context [B, Q, W] and, if requested, weights [B, H, Q, R], see `attend`."""
         query_BHQD = self.split_heads(self.query(query_BQW))
         context_BHQD, weights = self.attend(
             query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, interventions

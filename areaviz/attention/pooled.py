@@ -73,7 +73,7 @@ def attend_to_areas(
 
 
 def multiply_weights(logits: Tensor, multipliers: Tensor, masked: float) -> Tensor:
-    """Change logits so that their softmax multiplies every area's weight; 0 masks an area."""
+    """Change logits so that their softmax multiplies each area's weight. A factor of 0 masks it."""
     banned = multipliers == 0
     logs = multipliers.masked_fill(banned, 1.0).log()
     return (logits + logs).masked_fill(banned, 2 * masked)
@@ -99,7 +99,7 @@ def compute_weights(
 
 
 def list_area_biases(spec: AreaSpec) -> list[Tensor]:
-    """Return the biases on the area logits; each broadcasts to [..., Q, R]."""
+    """Return the biases on the area logits. Each broadcasts to [..., Q, R]."""
     biases = []
     if spec.mask.bias is not None:
         biases.append(average_bias(spec.mask.bias, spec.grid))
@@ -111,7 +111,7 @@ def list_area_biases(spec: AreaSpec) -> list[Tensor]:
 def _attend_with_torch(
     query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec
 ) -> Tensor:
-    """Run `scaled_dot_product_attention` with the area mask; return zeros if all is masked."""
+    """Run `scaled_dot_product_attention` with the area mask, and return zeros if all is masked."""
     mask = spec.mask.find_allowed_areas(spec.grid, query.shape[-2], query.device)
     nothing = None
     if mask is not None:

@@ -56,7 +56,7 @@ def apply_to_last_axis(
 
 
 def pool_areas(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
-    """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max.
+    """Pool a vector for every area: [..., M, D] -> [..., R, D]. The mode is mean, sum or max.
 
     Half-precision inputs are summed in float32 and rounded once. Areas of one item are the items
     themselves.
@@ -76,7 +76,7 @@ def pool_ending_areas(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int
     equal those of `pool_areas`. Sums stay in the type in which they are computed.
 
     Args:
-        before_NAD: the areas that end at the previous item, [..., A, D]; none at the beginning.
+        before_NAD: the areas that end at the previous item, [..., A, D]. At the beginning A is 0.
         item_N1D: the newest item, [..., 1, D].
         mode: mean, sum or max.
         most: largest number of items in an area.

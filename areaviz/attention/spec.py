@@ -30,7 +30,7 @@ class AreaSpec:
     grid: AreaGrid
     # Factor on q . k.
     scale: float
-    # The items that each query may attend to, and biases on their scores; see `combine_masks`.
+    # The items that each query may attend to, and biases on their scores, see `combine_masks`.
     mask: ItemMask = field(default_factory=ItemMask)
     # "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary". The last two need their module.
     key_mode: str = "mean"

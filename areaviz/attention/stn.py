@@ -1,4 +1,4 @@
-"""Location-wise soft attention: a spatial transformer reads one quadrilateral of a picture.
+"""Location-wise soft attention, in which a spatial transformer reads a quadrilateral of a picture.
 
 Jaderberg et al. 2015, survey Eq. 25-42. Shapes: B batch, C channels, H height, W width, S side of
 the output. Theta [B, 2, 3] maps output places to input places, both (x, y) from -1 to 1 at the

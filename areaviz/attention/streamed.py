@@ -1,4 +1,4 @@
-"""Area attention without area keys or values: mean keys (Eq. 3) and sum or mean values (Eq. 4).
+"""Area attention without area keys or values, for mean keys (Eq. 3) and sum or mean values (Eq. 4).
 
 Since q . mean(k) = mean(q . k), area logits are running means of the item logits, and the output is
 the item coverage (the adjoint box sum of the area weights) times V. `compute_streamed` holds one
@@ -7,7 +7,7 @@ log-sum-exp. If area logits have more terms than the mean of their items (bounda
 bias), blocks hold the logits of all their areas. `compute_with_weights` uses the same algebra and
 also returns the weights.
 
-Shapes: N rows (batch and heads), Q queries, M items, E key width, V value width, R areas; a block
+Shapes: N rows (batch and heads), Q queries, M items, E key width, V value width, R areas. A block
 holds [M, n, q] scores of n rows and q queries.
 """
 

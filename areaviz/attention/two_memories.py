@@ -25,11 +25,11 @@ from areaviz.attention.multihead import KeysAndValues, MultiHeadAttention
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """A text and a picture; one of them may be missing."""
+    """A text and a picture. One of them may be missing."""
 
     # [B, M, W]
     text: Tensor | None
-    # bool [B, M], True where an item of the text is padding; None if there is no padding.
+    # bool [B, M], True where an item of the text is padding. None if there is no padding.
     padding: Tensor | None = None
     # [B, P, W]
     picture: Tensor | None = None
@@ -37,7 +37,7 @@ class Memories:
 
 @dataclass(frozen=True, slots=True)
 class TwoInterventions:
-    """The changes to the attention to the text and to the picture; None for no change."""
+    """The changes to the attention to the text and to the picture, or None for no change."""
 
     text: LayerInterventions | None = None
     picture: LayerInterventions | None = None

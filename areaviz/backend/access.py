@@ -26,7 +26,7 @@ MIN_LENGTH, MAX_LENGTH, MIN_DIFFERENT = 16, 512, 8
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 _ADVICE = "Write a new one with: python -m areaviz serve token FILE"
 
-# Environment variable with the key of admission (`make_admission_key`); empty if no token is
+# Environment variable with the key of admission (`make_admission_key`). Empty if no token is
 # needed.
 KEY_SETTING = "AREAVIZ_ADMISSION_KEY"
 
@@ -36,7 +36,7 @@ _READER = re.compile(r"[0-9a-f]{32}")
 
 
 def is_loopback(host: str | None) -> bool:
-    """Return whether an address can be reached only from this machine; None means every address."""
+    """Return whether an address is reachable only from this machine. None means every address."""
     if host == "localhost":
         return True
     try:

@@ -85,7 +85,7 @@ class BackgroundBudget:
         return self._clock() - self._reader_came < ACTIVE_SECONDS
 
     def batch_size(self, kind: Request, max_batch: int) -> int:
-        """Return how many requests of a kind may run together; 1 if their time is unknown."""
+        """Return how many requests of a kind may run together, or 1 if their time is unknown."""
         if not self.readers_active:
             return max_batch
         seconds = self._seconds.get(kind, SLICE_SECONDS)

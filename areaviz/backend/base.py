@@ -95,7 +95,7 @@ class Queued(Protocol):
     """A backend whose requests wait in this process."""
 
     def waiting(self) -> int | None:
-        """Return the number of waiting requests; None if they wait elsewhere."""
+        """Return the number of waiting requests, or None if they wait elsewhere."""
 
 
 class Wrapper:
@@ -147,5 +147,5 @@ class Wrapper:
         return self._inner.logits(request, site, layer, progress, caller)
 
     def waiting(self) -> int | None:
-        """Return the number of requests that wait in this process; None if they wait elsewhere."""
+        """Return the number of requests waiting in this process, or None if they wait elsewhere."""
         return self._inner.waiting() if isinstance(self._inner, Queued) else None

@@ -1,4 +1,4 @@
-"""Prediction of a question's run time, so that no user takes too much computing time at once.
+"""Prediction of a request's run time, so that no user takes too much computing time at once.
 
 The processor time of a question is predicted from the input length, the output length and the beam
 width:

@@ -1,4 +1,4 @@
-"""A request in the worker, and the conversion of errors to messages for users."""
+"""A request in the worker, and conversion of errors to messages for users."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Job:
 
     @property
     def visitor(self) -> Visitor | None:
-        """The user who sent the request; None for a command or a program."""
+        """The user who sent the request, or None for a command or a program."""
         return self.caller.visitor
 
     @property

@@ -46,12 +46,12 @@ _NO_DIGESTS = (
 
 
 class LocalBackend:
-    """Runs the checkpoints of a folder and of installed packages; one thread uses the device.
+    """A backend for the checkpoints of a folder and of installed packages, in one thread.
 
     Args:
         checkpoints: a folder with one folder per model.
         device: "auto", "cuda", "mps" or "cpu".
-        folders: external models, by folder or by name on the Hugging Face Hub; see
+        folders: external models, by folder or by name on the Hugging Face Hub. See
             docs/your_models.md.
     """
 
@@ -253,7 +253,7 @@ class LocalBackend:
             ) from error
 
     def _load(self, card: Card, area_size: int | None) -> Model:
-        """Load a model; if there is no room for it, drop all other models first."""
+        """Load a model. If there is no room for it, drop all other models first."""
         # External models have folders of their own.
         family: Family = FolderModel if card.family == FAMILY else MODELS[card.family]
         load, place = family.load, self._places[card.name]

@@ -73,7 +73,7 @@ class RemoteBackend:
         # Key for the marks of users, so that only this process can link a mark to an id.
         self._secret = secrets.token_bytes(32)
         self._about = wire.ServerDescription({}, (), self._address)
-        self._about_until = 0.0  # In monotonic seconds; 0 before the first answer.
+        self._about_until = 0.0  # monotonic seconds, 0 before the first answer
         self._about_lock = threading.Lock()
 
     def models(self) -> dict[str, Card]:
@@ -184,9 +184,9 @@ class RemoteBackend:
         Args:
             path: the route.
             most: largest size of the answer in bytes.
-            body: the body of a POST; empty for a GET.
+            body: the body of a POST, which is empty for a GET.
             key: the key of the trace, by which the server chooses a replica.
-            seconds: how long to wait; 0 for the time of a result.
+            seconds: maximum time to wait. 0 stands for the time of a result.
         """
         once = partial(self._send_once, path, most, body, key, seconds or self._seconds)
         try:

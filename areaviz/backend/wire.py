@@ -168,7 +168,7 @@ def failure_to_json(kind: str, sentence: str) -> bytes:
 
 
 def failure_from_json(content: bytes) -> tuple[str, str]:
-    """Decode the kind of a failure and its message; ("", "") for any other content."""
+    """Decode the kind of a failure and its message, or ("", "") for any other content."""
     try:
         entries = _load_json(content)
         kind, sentence = take(entries, "error", str), take(entries, "sentence", str)

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Runs requests that differ only in their input and given output; raises an error for the whole
+# Runs requests that differ only in their input and given output. Raises an error for the whole
 # batch.
 Run = Callable[[Sequence[Request], Progress], list[Trace]]
 
@@ -52,7 +52,7 @@ class Worker:
     Args:
         run: runs a batch.
         costs: predicts the time of requests, and learns from completed runs.
-        max_waiting: largest number of waiting questions, and of waiting requests of analyses; None
+        max_waiting: largest number of waiting questions, and of waiting requests of analyses. None
             for the limit of the table of shares.
         max_batch: largest number of requests that run together.
         can_pause: returns whether a running request can give way at its steps.

@@ -1,4 +1,4 @@
-"""Beam search: keep the most probable hypotheses of each length and return the best."""
+"""Beam search, which keeps the most probable hypotheses of each length and returns the best."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def beam_search(
         end: id of the symbol after a sentence.
         limits: largest number of tokens of each sentence, including its end symbol.
         width: number of open hypotheses of a sentence.
-        alpha: 0 ranks by probability; larger values favour long hypotheses.
+        alpha: 0 ranks by probability. Larger values favour long hypotheses.
 
     Raises:
         ValueError: if a limit or the width is below one, or alpha is below zero.
@@ -93,7 +93,11 @@ def search_by_alpha(
 def _advance_beams(
     beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]
 ) -> list[int]:
-    """Extend every sentence by its best continuations; return the row that each row continues."""
+    """Extend every sentence by its best continuations.
+
+    Returns:
+        For each row, the index of the row that it continues.
+    """
     rows: list[int] = []
     for beam in beams:
         first, after = len(rows), len(rows) + beam.width
@@ -161,7 +165,7 @@ class _Beam:
         self.done = all(self._is_done(place) for place in range(len(self.alphas)))
 
     def list_parents(self) -> list[int]:
-        """Return the ranks that the rows continue; unused rows continue themselves."""
+        """Return the rank of the row that each row continues. Unused rows continue themselves."""
         return [new.parent for new in self.open] + list(range(len(self.open), self.width))
 
     def list_last_tokens(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""Constrained decoding: a stepper that masks the tokens that a grammar forbids."""
+"""Constrained decoding by a stepper that masks the tokens that a grammar forbids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grammar of linearised trees: brackets balance, with one word token per word of the sentence.
+"""The grammar of linearised trees, with balanced brackets and one token per word of the sentence.
 
 See `areaviz.trace.tree` for the format. The tree has one root, and every bracket contains a word.
 """

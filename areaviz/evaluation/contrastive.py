@@ -39,7 +39,7 @@ class SplitOtherwise(InputError):
 class Contrast:
     """Items of an output, and a foil that could have been written instead."""
 
-    # Item indices, counted from 0; `last` is exclusive.
+    # Item indices, counted from 0. `last` is exclusive.
     first: int
     last: int
     foil: str

@@ -40,7 +40,7 @@ PHRASES = 0.4
 def link_figures(model: GenerationModel, data: Path, test: str = TEST) -> dict[str, float]:
     """Return the alignment error rates of the model and its baselines on test captions, 0 to 1.
 
-    aer is the model's rate; aer_untrained, aer_diagonal and aer_aligner are the baselines' rates.
+    aer is the model's rate, and aer_untrained, aer_diagonal and aer_aligner are those of baselines.
 
     layer and head are counted from 0, and head -1 is the mean of heads. aer_val is the rate that
     chose them. sentences is the number of test captions.

@@ -26,7 +26,7 @@ Place = tuple[int, int]
 class Options:
     """Options for measuring models that write."""
 
-    # Beam width; 1 is greedy decoding.
+    # Beam width. 1 is greedy decoding.
     beam: int = 4
     # Number of examples over which attention is measured, 0 for none.
     traces: int = 200

@@ -37,7 +37,7 @@ class Probe:
         site: Site of the map. "" is the site from output to input if there is one, otherwise the
             first that fits.
         layer: Layer of the map, counted from 0.
-        head: Head of the map, counted from 0; None is the mean of the heads.
+        head: Head of the map, counted from 0. None is the mean of the heads.
         k: Number of items or areas that each query loses or keeps.
         unit: "item" ranks items by the attention they receive. Losing an item means losing every
             area that contains it. "area" ranks areas by weight. Areas that overlap a lost area are

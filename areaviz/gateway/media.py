@@ -1,4 +1,4 @@
-"""Files that the app creates: only the user whose page received their URLs can load them."""
+"""Access to files that the app creates, for the user whose page received their URLs."""
 
 from __future__ import annotations
 

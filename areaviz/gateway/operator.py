@@ -1,4 +1,4 @@
-"""The operator's channel: commands from the user who runs the app, on the same machine.
+"""The operator's channel for commands from the user who runs the app, on the same machine.
 
 The app listens on a Unix socket in a folder that only its owner can open. A command is a function
 from words to JSON values. `areaviz/cli/serve.py` lists the commands, and a command line sends them

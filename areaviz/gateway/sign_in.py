@@ -63,7 +63,7 @@ class SignIn:
     """Admits users who have the access token.
 
     Args:
-        key: the key of the token; see `access.make_admission_key`.
+        key: the key of the token, see `access.make_admission_key`.
         port: the port in the cookie's name.
         framing: origins of websites that may show the app in a frame.
         base: the base path of the app, or "".
@@ -140,7 +140,7 @@ class Attempts:
     Args:
         refusal: the message for a user who has to wait.
         pause_seconds: seconds between two compared tokens after too many wrong ones.
-        waiting: how many tokens of an address may wait for comparison; 0 refuses all.
+        waiting: number of tokens of an address that may wait for comparison. 0 refuses all of them.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A memory network as a model: it reads a story with a question and returns the answer in a Trace.
+"""A memory network as a model, which reads a story and a question and returns a Trace.
 
 Shapes: M facts, A answers, K hops.
 """

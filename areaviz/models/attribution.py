@@ -1,4 +1,4 @@
-"""Gradient times input: how the probability of each output changes with each input item.
+"""Gradient times input, which shows how the probability of an output changes with an input item.
 
 It complements attention, which shows what was read. `areaviz/trace/attribution.py` turns the values
 into maps.
@@ -34,7 +34,7 @@ class AttributedRun:
 
     Args:
         network: the network that ran.
-        inputs: a batch of one for each field, in the network's order; None for a missing input.
+        inputs: a batch of one for each field, in the network's order. None for a missing input.
         target_1T: the output, as it was fed to the decoder.
         ids: the output, as ids of the tokenizer.
         changed: the changes of the run.
@@ -79,7 +79,7 @@ def compute_attribution(run: AttributedRun, on_step: OnStep | None = None) -> di
         on_step: called for each output.
 
     Returns:
-        One float32 array [T, N] per field; "history" is the decoder's own input.
+        One float32 array [T, N] per field. "history" is the decoder's own input.
     """
     # Callers may be in `inference_mode`, whose tensors keep no graph. The inputs are therefore
     # copied.
@@ -110,5 +110,5 @@ def _compute_scores_and_leaves(run: AttributedRun) -> tuple[Tensor, dict[str, Te
 
 
 def _copy_as_leaf(values: Tensor) -> Tensor:
-    """Return a copy from which a graph can start; bytes of pixels become floats."""
+    """Return a copy from which a graph can start. Bytes of pixels become floats."""
     return values.float() if values.dtype == torch.uint8 else values.clone()

@@ -16,7 +16,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 OnStep = Callable[[int, int], None]
-"""Called while a model works, with the number of steps done and the largest possible number."""
+"""Callback for progress, called with the number of steps done and the largest possible number."""
 
 
 class Model(Protocol):

@@ -77,7 +77,7 @@ class EncoderStates:
 
     Args:
         ends: the last states of both directions, [B, C].
-        items: the items to attend to; None without attention.
+        items: the items to attend to. None without attention.
     """
 
     ends: Tensor
@@ -112,7 +112,7 @@ class Birnn(RecurrentWriter):
         need_weights: bool = True,
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
-        """Process all tokens one after the other; without attention there are no weights."""
+        """Process all tokens one after the other. Without attention there are no weights."""
         reading, (hidden_BW,) = self.encode(source_BM, changed, target_BT.shape[1])
         words_BTW = self.embed_words(target_BT)
         hiddens, contexts, weights = [], [], []

@@ -1,4 +1,4 @@
-"""The square that a network sees of a request's picture, and the way back to the picture's pixels.
+"""The square that a network sees of a request's picture, and its mapping to picture pixels.
 
 Shapes: H, W of the picture, S side of the network's square.
 """
@@ -109,7 +109,7 @@ def _round_to_pixels(places: FloatArray, longest: int) -> IntArray:
 
 
 def _resize_pixels(picture: Picture, size: tuple[int, int]) -> Tensor:
-    """Resize a picture to uint8 [3, height, width]; smaller sizes average the pixels."""
+    """Resize a picture to uint8 [3, height, width]. Smaller sizes average the pixels."""
     pixels = torch.from_numpy(picture.pixels.copy()).permute(2, 0, 1)[None]
     if pixels.shape[2:] == size:
         return pixels[0]

@@ -1,4 +1,4 @@
-"""The captioning Transformer: it encodes a grid of picture features and writes a sentence.
+"""The captioning Transformer, which encodes a grid of picture features and writes a sentence.
 
 The first layers use 2-D areas of at most 3 x 3 cells (Li et al. 2019, section 4.2). They use them
 in the encoder's self-attention and in the attention from the caption to the picture.

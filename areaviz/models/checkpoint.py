@@ -120,7 +120,7 @@ def list_shared_files(folder: Path) -> list[str]:
 
 
 def save_weights(network: nn.Module, folder: Path) -> None:
-    """Write the weights in half precision; write a shared encoder's weights next to the folder."""
+    """Write the weights in half precision, and those of a shared encoder next to the folder."""
     own, metadata = {}, {}
     weights = {name: _convert_to_half(value) for name, value in network.state_dict().items()}
     start, name = _find_shared_part(network)

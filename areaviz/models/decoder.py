@@ -1,4 +1,4 @@
-"""The decoder of all Transformers here: parallel in training, one token at a time in generation.
+"""The decoder of all Transformers, which is parallel in training and stepwise in generation.
 
 Source, target and output share their embeddings.
 
@@ -31,7 +31,7 @@ LENGTH_PENALTY = 0.6
 
 
 class TransformerBase(GenerationNetwork):
-    """The base of the Transformers; a subclass creates the parts with these names."""
+    """The base of the Transformers. A subclass creates the parts with these names."""
 
     embedding: nn.Embedding
     decoder: nn.ModuleList
@@ -66,7 +66,7 @@ class TransformerBase(GenerationNetwork):
         need_weights: bool,
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
-        """Decode all tokens at once over one memory; with `need_weights` also return weights."""
+        """Decode all tokens at once over one memory, with weights if `need_weights`."""
         y = self.embed(target_NT)
         weights: dict[str, list[Tensor]] = {"decoder self": [], "encoder-decoder": []}
         for number, layer in enumerate(self.decoder):
@@ -161,7 +161,7 @@ def search_outputs(
 
 
 def compute_token_log_probabilities(logits: Tensor) -> Tensor:
-    """Return log-probabilities of the tokens; padding, start and unknown symbol get -inf."""
+    """Return log-probabilities of the tokens. Padding, start and unknown symbol get -inf."""
     # Single precision is used because small differences decide between beams. The logits are copied
     # because they are changed.
     logits = logits.float().clone()

@@ -18,7 +18,7 @@ THREADS_VARIABLE = "OMP_NUM_THREADS"
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """Return the device with that name; "auto" picks CUDA, then MPS, then the CPU.
+    """Return the device with this name. "auto" picks CUDA, then MPS, then the CPU.
 
     Raises:
         InputError: if the name is unknown or this machine does not have the device.
@@ -55,7 +55,7 @@ def use_threads(count: int) -> None:
 
 
 def describe_device(device: torch.device, threads: int | None = None) -> str:
-    """Describe a device in words; `threads` is the number of threads, by default torch's."""
+    """Describe a device in words. `threads` is the number of threads, by default torch's."""
     if device.type == "cuda":
         return f"CUDA: {torch.cuda.get_device_name(device)}"
     if device.type == "mps":

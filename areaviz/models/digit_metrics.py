@@ -1,4 +1,4 @@
-"""Metrics of digit readers: how well a network reads digits, and how well it looks at them.
+"""Metrics of digit classifiers: their errors, and the places of their glimpses.
 
 Shapes: B pictures, T looks, K scales, M cells, D digits, C classes.
 """
@@ -97,7 +97,7 @@ def measure_looks(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Flo
 
 
 def find_looks(reading: ClassifierPass, side: int) -> Looks | None:
-    """Return the places of a reading's looks; None if the reader has no attention."""
+    """Return the places of a reading's looks, or None if the reader has no attention."""
     if reading.corners is not None:
         corners: FloatArray = reading.corners[:, :, 0].cpu().numpy()
         return Looks(corners.mean(2), corners)

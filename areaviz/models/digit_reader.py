@@ -1,4 +1,4 @@
-"""Models that read digits in a picture, with every kind of attention and one kind of record.
+"""Models that read digits in a picture, with several kinds of attention and one kind of trace.
 
 Shapes: T looks, K scales, S side of a patch, M cells, C classes.
 """
@@ -249,7 +249,7 @@ def _make_context_gazes(
 
 
 def _make_canvas_gaze(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
-    """Return a look at the whole canvas; `seen` is [T, 1, S, S], one picture per step."""
+    """Return a look at the whole canvas. `seen` is [T, 1, S, S], one picture per step."""
     side = canvas.side
     corners = canvas.convert_to_picture(
         np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32)

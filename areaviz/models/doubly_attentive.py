@@ -1,4 +1,4 @@
-"""The doubly attentive Transformer (Arslan et al. 2018): a translator that also sees a picture.
+"""The doubly attentive Transformer (Arslan et al. 2018), a translator that also sees a picture.
 
 The encoder reads the text. Each decoder layer attends to the encoder's output and to the picture's
 cells and adds both contexts (Eq. 5-8). Either input may be missing. Without a picture this is the

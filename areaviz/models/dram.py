@@ -88,7 +88,7 @@ class Dram(nn.Module):
             patches, boxes = retina.read_patches(place)
             glimpse = self.what(patches) * F.relu(self.where(place))
             reader = self.reader(glimpse, reader)
-            # Detached, so that the layer that names digits is not trained by the layer that moves.
+            # The state is detached, so that moving does not train the layer that names digits.
             mover = self.mover(reader[0].detach(), mover)
             logits = self.classifier(reader[0])
             glimpses.append((boxes, patches, logits, log_probability, baseline))

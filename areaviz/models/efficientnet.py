@@ -1,4 +1,4 @@
-"""EfficientNet-Lite0 as a picture encoder: 256 x 256 pixels in, 8 x 8 cells out.
+"""EfficientNet-Lite0 as a picture encoder from 256 x 256 pixels to 8 x 8 cells.
 
 Its architecture differs from EfficientNet (Tan and Le 2019) in two ways: it has no
 squeeze-and-excitation, and it uses ReLU6. Its weights were trained on ImageNet's labels. The PyPI
@@ -32,7 +32,7 @@ EPSILON = 1e-3
 
 
 class Stage(NamedTuple):
-    """A sequence of blocks; the first of them has the stride."""
+    """A sequence of blocks. The first of them has the stride."""
 
     blocks: int
     kernel: int
@@ -54,7 +54,7 @@ STAGES = (
 
 
 class Convolution(nn.Module):
-    """A convolution and its normalisation; the output has 1 / stride of the input's side.
+    """A convolution and its normalisation. The output has 1 / stride of the input's side.
 
     The weights come from TensorFlow, which adds an odd row or column of padding at the bottom and
     on the right. torch pads both sides equally, which would shift every cell by a pixel.

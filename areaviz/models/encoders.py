@@ -100,7 +100,7 @@ def _build_convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Mo
 
 
 class Bottleneck(nn.Module):
-    """Three convolutions with a residual connection; the middle one has the stride."""
+    """Three convolutions with a residual connection. The middle one has the stride."""
 
     def __init__(self, inside: int, middle: int, stride: int) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Bottleneck(nn.Module):
 
 
 class ResNet152(GridEncoder):
-    """ResNet-152 for pictures of 224 x 224 pixels; other grids average its 14 x 14 cells."""
+    """ResNet-152 for pictures of 224 x 224 pixels. Other grids average its 14 x 14 cells."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)

@@ -1,6 +1,6 @@
-"""The model around any generating network: text, picture, sound or clip in, a Trace out.
+"""The model around a generating network, which turns a text, picture, sound or clip into a Trace.
 
-The code works for every subclass of `GenerationNetwork` in `GENERATION_NETWORKS`.
+It works for every subclass of `GenerationNetwork` in `GENERATION_NETWORKS`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class GenerationModel:
     def load(
         cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Self:
-        """Load a checkpoint; `area_size` replaces the trained size if no parameters depend on it.
+        """Load a checkpoint. `area_size` replaces the trained size if no parameters depend on it.
 
         Raises:
             InputError: if the areas of this model cannot be resized.
@@ -205,7 +205,7 @@ class GenerationModel:
         found: Sequence[Hypothesis],
         on_step: OnStep | None = None,
     ) -> list[Trace]:
-        """Return the traces of outputs from a pass over them; see `add_attribution`."""
+        """Return the traces of outputs from a pass over them, see `add_attribution`."""
         lengths = [self._count_items(request) for request in requests]
         traces: list[Trace] = []
         first = 0
@@ -311,7 +311,7 @@ class GenerationModel:
         return {name: count for name, count in found.items() if count}
 
     def _make_batch(self, parts: Parts) -> list[Tensor | None]:
-        """Combine the inputs of requests into a batch; None for a missing input."""
+        """Combine the inputs of requests into batches, with None for a missing input."""
         batch: list[Tensor | None] = []
         for name, one in self._inputs.items():
             batch.append(
@@ -330,7 +330,7 @@ class GenerationModel:
         )
 
     def _check_request(self, request: Request) -> None:
-        """Check a request before the model runs; raise InputError if it cannot be handled."""
+        """Check a request before the model runs. Raise InputError if it cannot be handled."""
         lengths = self._count_items(request)
         if not lengths:
             kinds = list(self._inputs.values())

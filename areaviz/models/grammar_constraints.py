@@ -1,4 +1,4 @@
-"""Outputs that must follow a grammar during generation, see `areaviz.decoding.masked`."""
+"""Generation of outputs that follow a grammar, see `areaviz.decoding.masked`."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def constrain_to_grammar(
 
     Args:
         stepper: the decoder for the requests.
-        limits: largest number of tokens of each output; raised if the grammar needs more.
+        limits: largest number of tokens of each output, which is raised if the grammar needs more.
         card: the model's card.
         tokenizer: the model's tokenizer.
-        requests: the requests to answer; a grammar counts their words.
+        requests: the requests to answer. A grammar counts their words.
 
     Returns:
         The stepper and the limits, unchanged if there is no grammar.

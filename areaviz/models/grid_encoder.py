@@ -44,7 +44,7 @@ class EncoderConfig:
 class GridEncoder(nn.Module):
     """The base class of encoders."""
 
-    # Name of the file that all models with this encoder share; "" if each model has its own
+    # Name of the file that all models with this encoder share. "" if each model has its own
     # weights.
     shared: ClassVar[str] = ""
 

@@ -1,4 +1,4 @@
-"""The inputs of generating networks, each of which reads its part of a request.
+"""The inputs of generating networks. Each input reads its part of a request.
 
 To add an input, write a class with the members of `Input` and add a line to `INPUTS`.
 
@@ -123,7 +123,7 @@ class PictureInput:
 
 @dataclass(frozen=True, slots=True)
 class SoundInput:
-    """A sound as the frames of its spectrogram [F, E]; an item consists of four frames."""
+    """A sound as the frames of its spectrogram [F, E]. An item consists of four frames."""
 
     noun = "sound"
     missing = "This model needs a recording. Choose, record or upload a sound."

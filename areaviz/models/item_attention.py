@@ -1,4 +1,4 @@
-"""A digit classifier that attends to a grid of features several times: item-wise attention.
+"""A digit classifier with item-wise attention to a grid of features, in several steps.
 
 The attention is soft or hard (survey Fig. 7 and Eq. 9-17). At every step, a recurrent state scores
 each cell. Soft attention reads the weighted sum of all cells. Hard attention reads one cell, which

@@ -124,7 +124,7 @@ class PrefixStepper:
         self._inner, self._begin = inner, list(begin)
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Run the inner stepper; the first step reads the start symbol and the whole text."""
+        """Run the inner stepper. The first step reads the start symbol and the whole text."""
         found = self._inner.step(tokens)
         for token in self._begin:
             found = self._inner.step(torch.full_like(tokens, token))

@@ -73,7 +73,7 @@ class AreaChoices:
         return self.describe_attention(None)
 
     def describe_attention(self, shape: tuple[int, int] | None) -> str:
-        """Describe the attention over a grid of rows and columns in words; None for a sequence."""
+        """Describe the attention over a grid (rows, columns) or, for None, over a sequence."""
         size, taps = str(self.area_size), str(self.convolution)
         if shape is not None:
             size, taps = f"{size}x{size}", f"{taps}x{taps}"
@@ -108,7 +108,7 @@ class AreaChoices:
         """Return the areas that a layer forms in a memory.
 
         Args:
-            shape: rows and columns of a memory that is a grid; None for a sequence.
+            shape: rows and columns of a memory that is a grid. None for a sequence.
             has_areas: whether the layer has areas of more than one item.
         """
         size, known = self.area_size, self.known_size or self.area_size
@@ -178,7 +178,7 @@ class TransformerOptions(AreaChoices):
 
         Args:
             layer: the layer.
-            shape: rows and columns of a memory that is a grid; None for a sequence.
+            shape: rows and columns of a memory that is a grid. None for a sequence.
         """
         return self.make_area_options(shape, has_areas=layer < self.area_layers)
 
@@ -288,9 +288,9 @@ class BaseDecoderLayer(nn.Module):
         Args:
             x_N1W: the input of N = B * beams rows, example by example. The rows of an example share
                 its memory.
-            history: the layer's history; None at the beginning.
+            history: the layer's history. None at the beginning.
             memory: the memory of the cross-attention.
-            own: changes to the attention to the history; used only at the beginning.
+            own: changes to the attention to the history, which are used only at the beginning.
         """
         y = self.norms[0](x_N1W)
         history = self.self_attention.append_item(history, y, own)
@@ -325,7 +325,7 @@ class DecoderLayer(BaseDecoderLayer):
         Args:
             x_NTW: the input. Its N rows share B memories, see `step`.
             memory_BMW: the encoder's output.
-            padding_BM: True where an item is padding; None if there is no padding.
+            padding_BM: True where an item is padding. None if there is no padding.
             need_weights: whether to return the weights.
             own: changes to the attention to the history.
             across: changes to the attention to the memory.

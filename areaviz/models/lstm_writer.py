@@ -46,7 +46,7 @@ class EncodedItems:
 
 
 class LstmWriter(RecurrentWriter):
-    """The base of networks that write with an LSTM; a subclass creates the parts with these names.
+    """The base of networks that write with an LSTM. A subclass creates the parts with these names.
 
     Without attention, the LSTM gets the mean of all items before each token.
     """
@@ -66,7 +66,7 @@ class LstmWriter(RecurrentWriter):
         need_weights: bool = True,
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
-        """Process all tokens at once; with `need_weights` return this pass's area weights."""
+        """Process all tokens at once, with the area weights of this pass if `need_weights`."""
         read = self.encode(seen, changed)
         top_BTW, _ = self.decoder(self.embed_words(target_BT), _move_layers_first(read.state))
         if self.cross is None:

@@ -1,4 +1,4 @@
-"""A memory network: a question attends to facts in several hops, each of which changes the query.
+"""A memory network, whose question attends to facts in several hops that each change the query.
 
 Sukhbaatar et al. 2015: position encoding (section 4.1), temporal encoding, adjacent weights
 (section 2.2), linear start (section 4.2). For hop k
@@ -31,7 +31,7 @@ class MemoryConfig:
     """The options of a memory network.
 
     Args:
-        words: all known words; a word's index here is its id.
+        words: all known words. A word's index here is its id.
         answers: the possible answers: words, or several words joined by commas.
         width: width of the embeddings.
         hops: number of hops over the facts.

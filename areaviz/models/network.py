@@ -46,7 +46,7 @@ class NetworkOptions(Protocol):
 
     @property
     def layers(self) -> int:
-        """The number of attention layers; 0 without attention."""
+        """The number of attention layers, or 0 without attention."""
 
     @property
     def heads(self) -> int:
@@ -128,7 +128,7 @@ class GenerationNetwork(nn.Module):
         return self.config.areas(0)
 
     def forward(self, *inputs: Any) -> Tensor:
-        """Return logits [B, T, V] of the next tokens; the target begins with the start symbol."""
+        """Return logits [B, T, V] of the next tokens. The target begins with the start symbol."""
         return self.attend(*inputs, need_weights=False).logits
 
     def attend(self, *inputs: Any, **options: Any) -> Pass:

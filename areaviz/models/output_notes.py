@@ -1,4 +1,4 @@
-"""Notes that warn users about an output: unknown characters and unusual lengths."""
+"""Warnings for users about an output with unknown characters or an unusual length."""
 
 from __future__ import annotations
 

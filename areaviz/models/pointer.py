@@ -102,7 +102,7 @@ class PointerNetwork(nn.Module):
         banned_BTN: Tensor,
         changed: NetworkInterventions,
     ) -> Tensor:
-        """Return the log-probabilities [B, T, N] of the points; banned points get -inf."""
+        """Return the log-probabilities [B, T, N] of the points. Banned points get -inf."""
         query_BTW = self.query(written_BTW)
         mixed_BTNW = torch.tanh(keys_BNW[:, None] + query_BTW[:, :, None])
         logits_BTN = self.score(mixed_BTNW)[..., 0].float()
@@ -142,7 +142,7 @@ def make_invalid_choices_mask(answers_BT: Tensor, points: int, config: PointerCo
 
 
 class PointerStepper:
-    """A pointer network as a stepper; the symbol before and after an answer is N."""
+    """A pointer network as a stepper. The symbol before and after an answer is N."""
 
     def __init__(
         self,

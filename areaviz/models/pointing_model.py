@@ -1,4 +1,4 @@
-"""A pointer network as a model: it reads points and returns the answer in a Trace.
+"""A pointer network as a model, which reads points and returns its answer in a Trace.
 
 Shapes: N points, T steps with the closing one, B sets.
 """
@@ -160,7 +160,7 @@ class PointingModel:
     def _compare_with_exact(
         self, points_N2: npt.NDArray[np.float64], chosen: Sequence[int]
     ) -> dict[str, str]:
-        """Compare the answer with the exact one; lengths and areas are in units of the points."""
+        """Compare the answer with the exact one. Lengths and areas are in units of the points."""
         kind = self.network.config.kind
         right = [int(one) for one in solve_exactly(kind, points_N2[None])[0] if one >= 0]
         found = {"kind": kind, "answer": _format_numbers(chosen), "exact": _format_numbers(right)}
@@ -206,7 +206,7 @@ class PointingModel:
 
 
 def _are_on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
-    """Return whether distinct points are on one line; the test is exact, in integers."""
+    """Return whether distinct points are on one line. The test is exact, in integers."""
     (ax, ay), (bx, by) = points_N2[0] - points_N2[-1], points_N2[1] - points_N2[-1]
     away_N2 = points_N2 - points_N2[-1]
     flat_N = away_N2[:, 0] * ay - away_N2[:, 1] * ax

@@ -19,7 +19,7 @@ from areaviz.models.memory_network import MemoryConfig, bag_sentences
 
 @dataclass(frozen=True, slots=True)
 class QuestionBatch:
-    """A batch of questions in the form that the network reads; see `MemoryNetwork.forward`."""
+    """A batch of questions in the form that the network reads, see `MemoryNetwork.forward`."""
 
     facts_BM2V: Tensor
     age_BM: Tensor
@@ -39,7 +39,7 @@ class QuestionLibrary:
 
     @classmethod
     def from_questions(cls, questions: Sequence[Question], config: MemoryConfig) -> Self:
-        """Collect the latest facts of each question; leave out unknown words and answers."""
+        """Collect the latest facts of each question. Leave out unknown words and answers."""
         word_number = {word: number for number, word in enumerate(config.words)}
         answer_number = {answer: number for number, answer in enumerate(config.answers)}
         known: dict[str, int] = {}

@@ -188,7 +188,7 @@ def _select_own_areas(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -
 def _stack_layers(
     layers: Mapping[str, list[Tensor]], site: str, place: int, queries: int
 ) -> npt.NDArray[Any] | None:
-    """Return the values of one site for an example, stacked by layer; None if there are none."""
+    """Return the values of one site for an example, stacked by layer, or None if there are none."""
     if site not in layers:
         return None
     return np.stack([layer[place, :, :queries].cpu().numpy() for layer in layers[site]])

@@ -22,7 +22,7 @@ SITE = "encoder-decoder"
 SITES = {SITE: ("target", "source")}
 
 State = tuple[Tensor, ...]
-"""The state of a recurrent decoder; the first axis of every tensor is the rows."""
+"""The state of a recurrent decoder. The first axis of every tensor is the rows."""
 
 
 class TiedWords:
@@ -42,7 +42,7 @@ class TiedWords:
 
 
 class RecurrentWriter(TiedWords, GenerationNetwork):
-    """The base of recurrent networks that write; input and output share their embeddings.
+    """The base of recurrent networks that write. Input and output share their embeddings.
 
     Args:
         vocabulary: number of tokens.
@@ -125,7 +125,7 @@ class RecurrentDecoder(Protocol):
 
 
 class RecurrentStepper:
-    """The state of decoding; the beams of a sentence share its memory but not their state."""
+    """The state of decoding. The beams of a sentence share its memory but not their state."""
 
     def __init__(self, network: RecurrentDecoder, memory: Any, state: State) -> None:
         self._network, self._memory, self._state = network, memory, state

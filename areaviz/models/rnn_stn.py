@@ -58,7 +58,7 @@ class RnnStn(nn.Module):
         self.reader = build_convolutional_reader(config.width, config.classes, cells=3)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> ClassifierPass:
-        """Read pictures with values 0..1, with one look per digit; `sample` has no effect."""
+        """Read pictures with values 0..1, with one look per digit. `sample` has no effect."""
         coarse_BGG = make_coarse_view(pictures_BHW, self.config.coarse)
         found_BF = self.localiser(add_coordinates(coarse_BGG))
         hidden_BN = pictures_BHW.new_zeros(len(pictures_BHW), self.config.hidden)

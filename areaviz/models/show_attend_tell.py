@@ -1,4 +1,4 @@
-"""Show, attend and tell (Xu et al. 2015): an LSTM attends to a grid of a picture before each word.
+"""Show, attend and tell (Xu et al. 2015), an LSTM that attends to picture cells before each word.
 
 Soft attention reads the weighted sum of all cells (survey Eq. 9-14), and hard attention reads one
 cell (Eq. 15-17). The variant without attention is the control: only the first state depends on the
@@ -159,7 +159,7 @@ class ShowAttendTell(TiedWords, PictureNetwork):
         return self.config.areas(0) if name == "picture" else AreaOptions()
 
     def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
-        """Return logits [N, T, V]; hard attention picks the heaviest cells."""
+        """Return logits [N, T, V]. Hard attention picks the heaviest cells."""
         return self.run(features_BMC, target_NT).logits
 
     def attend(

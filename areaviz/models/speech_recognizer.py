@@ -1,4 +1,4 @@
-"""The speech recogniser: it reads spoken digits and writes their names.
+"""The speech recogniser, which hears spoken digits and writes their names.
 
 Chorowski et al. 2015; multimedia paper Fig. 8. Two convolutions turn every four frames of the
 spectrogram into one item, a bidirectional GRU reads the items, and another GRU writes. Before each
@@ -122,7 +122,7 @@ class SpeechRecognizer(RecurrentWriter):
         need_weights: bool = True,
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
-        """Process all tokens one after the other; frames of NaN are padding."""
+        """Process all tokens one after the other. Frames of NaN are padding."""
         heard = self.encode(frames_BFE, changed, target_BT.shape[1])
         state, logits, weights = self.make_first_state(heard), [], []
         for time, ids_B in enumerate(target_BT.unbind(1)):
@@ -141,7 +141,7 @@ class SpeechRecognizer(RecurrentWriter):
         """Encode recordings.
 
         Args:
-            frames_BFE: spectrograms; frames of NaN are padding.
+            frames_BFE: spectrograms. Frames of NaN are padding.
             changed: changes to the attention.
             times: number of tokens to write.
         """

@@ -47,7 +47,7 @@ class Stn(nn.Module):
         self.reader = build_convolutional_reader(config.width, config.classes, cells, config.hidden)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> ClassifierPass:
-        """Read pictures with values 0..1 in one look; `sample` has no effect."""
+        """Read pictures with values 0..1 in one look. `sample` has no effect."""
         if self.localiser is None:
             return ClassifierPass(self.reader(pictures_BHW[:, None])[:, None])
         theta_B23 = self.localiser(pictures_BHW[:, None]).unflatten(1, (2, 3))

@@ -38,8 +38,8 @@ class CausalLayer(EncoderLayer):
 
         Args:
             x_N1W: the item.
-            history: the layer's history; None at the beginning.
-            own: changes to the attention; used only at the beginning.
+            history: the layer's history. None at the beginning.
+            own: changes to the attention, which are used only at the beginning.
         """
         y = self.norms[0](x_N1W)
         history = self.self_attention.append_item(history, y, own)

@@ -45,7 +45,7 @@ SITES = {
 
 @dataclass(frozen=True, slots=True)
 class TransformerConfig(TransformerOptions):
-    """The options of the network; all three kinds of attention have areas."""
+    """The options of the network. All three kinds of attention have areas."""
 
     @classmethod
     def from_size(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:

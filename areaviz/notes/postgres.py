@@ -1,4 +1,4 @@
-"""Limits on the time that the app waits for a PostgreSQL server.
+"""Limits on the time for which the app waits for a PostgreSQL server.
 
 The server ends statements that take too long. A frozen server ends nothing, although its machine
 may still acknowledge packets. The app therefore also limits its own waiting.

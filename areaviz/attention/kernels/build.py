@@ -27,8 +27,8 @@ VECTORS = {
     "AVX512": ("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"),
     "AVX2": ("-mavx2", "-mfma"),
 }
-"""Compiler flags by the capability that torch reports; any other processor gets plain C."""
-# The compiler has never taken this long, even on a busy machine.
+"""Compiler flags by the capability that torch reports. Any other processor gets plain C."""
+# Maximum time for the compiler, which takes less even on a busy machine.
 COMPILER_TIMEOUT_S = 240
 
 

@@ -29,7 +29,7 @@ MIN_LOGITS = 1 << 28
 # Largest accepted difference, as a fraction of a result's largest number: products are rounded to
 # ten bits (TF32) or eight (bfloat16).
 MAX_DIFFERENCE = 0.03
-# Number of kinds to keep compiled.
+# Maximum number of kinds of calls that stay compiled.
 MAX_KINDS = 256
 
 
@@ -73,7 +73,7 @@ class Trial:
     """The result of testing a kind of call."""
 
     done: bool = False
-    # Why FlexAttention is not used for such calls; None if it is used.
+    # The reason why FlexAttention is not used for such calls, or None if it is used.
     refusal: str | None = None
 
 
@@ -153,7 +153,7 @@ def compare_with_pooled(
     """Compare FlexAttention with the pooled implementation on two examples and their gradients.
 
     Returns:
-        What is wrong, or None.
+        A sentence that says what is wrong, or None if the results agree.
     """
     query, key, value = (x.detach()[:2] for x in (query, key, value))
     inputs = [query, key, value]

@@ -57,7 +57,7 @@ def compute_with_flex(
 
 
 def _make_block_mask(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
-    """Return which blocks of logits are computed and the mask inside them; None for no mask."""
+    """Return which blocks of logits are computed and the mask inside them, or None for no mask."""
     device, queries = query.device, query.shape[2]
     rules, batch, heads = [], None, None
     if spec.mask.causal:
@@ -81,7 +81,7 @@ def _make_block_mask(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
 
 
 def _make_logit_change(spec: AreaSpec) -> Added | None:
-    """Return the function that changes a product of query and key; None if there is no bias."""
+    """Return the function that changes a product of query and key, or None if there is no bias."""
     biases = list_area_biases(spec)
     if spec.multipliers is not None:
         # The logarithm of 0 is -inf, which bans the area.
