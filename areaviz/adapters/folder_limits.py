@@ -155,7 +155,7 @@ def _check_tokenizer(folder: Path, path: Path) -> None:
     growth = _compute_growth(content.get("normalizer"))
     if growth > MAX_GROWTH:
         raise InputError(
-            f"The tokenizer of {folder.name} makes texts up to {growth:,.0f} times longer;"
+            f"The tokenizer of {folder.name} makes texts up to {growth:,.0f} times longer, but"
             f" the limit is {MAX_GROWTH} times. Choose another model."
         )
     is_usual = growth <= 1 and count <= 1000 and "Regex" not in json.dumps(content)

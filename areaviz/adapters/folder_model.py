@@ -95,9 +95,9 @@ class FolderModel:
             # A decoder reads its own text from the previous call as a given text.
             details.pop("decoding", None)
         if request.target is None and self._is_unfinished(found):
-            written = f"it was stopped after {len(found.output.probabilities)} tokens."
+            written = f"It was stopped after {len(found.output.probabilities)} tokens."
             said = details.get("warning", "")
-            details["warning"] = f"{said} The model did not stop by itself; {written}".strip()
+            details["warning"] = f"{said} The model did not stop by itself. {written}".strip()
         return replace(found, request=_show_seen_picture(request, found), details=details)
 
     def _is_unfinished(self, found: Trace) -> bool:

@@ -80,7 +80,7 @@ def _make_prompt(processor: Any, question: str) -> str:
         prompt = write_chat(processor, talk, has_prompt=True)
         if len(prompt) > MAX_PROMPT:
             raise InputError(
-                f"The question has {len(prompt):,} characters after the chat template; the"
+                f"The question has {len(prompt):,} characters after the chat template, but the"
                 f" limit is {MAX_PROMPT:,}. Choose another model."
             )
         return prompt

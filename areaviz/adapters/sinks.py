@@ -15,10 +15,10 @@ from areaviz.adapters.heads import Heads
 from areaviz.trace.record import Field
 
 NOTHING = "⟨nothing⟩"
-NOTHING_SAID = f"heads have sinks; what goes to no item is shown as the item {NOTHING}"
+NOTHING_SAID = f"heads have sinks, and their attention to no item is shown as the item {NOTHING}"
 NO_SHARES = (
     "not shown: its weights are below 0 or sum to more than 1, so they are not attention"
-    " weights; they may be scores before the softmax, or heads that were mixed after it"
+    " weights. They may be scores before the softmax, or heads that were mixed after it"
 )
 # Largest deviation of a row's sum from 1 by rounding, as in models in half precision.
 _ROUNDING = 0.02

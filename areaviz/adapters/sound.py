@@ -98,7 +98,7 @@ def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
     share = np.mean(shares)
     said = (
         f"left out: {share:.0%} of the attention goes to the silence added after the"
-        " recording; the weights shown are shares of the rest"
+        " recording. The weights shown are shares of the rest"
     )
     return shown, {"padding": said}
 
@@ -147,7 +147,7 @@ def prepare_sound(name: str, inputs: object, options: Options, bands: int | None
     if samples is not None and length is not None and samples.seconds > length / steps + 0.5:
         details["recording"] = (
             f"only the first {length / steps:g} s of {samples.seconds:.1f} s are heard,"
-            " because the model accepts no more at once; cut the recording to hear the rest"
+            " because the model accepts no more at once. Cut the recording to hear the rest"
         )
     return Sound({name: values, **beside}, length, steps, heard, details)
 

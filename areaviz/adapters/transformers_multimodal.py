@@ -305,8 +305,8 @@ def _describe_share(layers: Sequence[Heads], layout: Layout) -> str:
     for heads in layers:
         shares.append(float(heads.weights[:, layout.words][..., layout.pictures].sum(-1).mean()))
     return (
-        f"{np.mean(shares):.0%} of the words' attention goes to the picture; the weights shown are"
-        " shares of that, and those among words of the rest"
+        f"{np.mean(shares):.0%} of the words' attention goes to the picture. Its weights are shares"
+        " of this part, and the weights among words are shares of the rest"
     )
 
 

@@ -85,7 +85,7 @@ def _render_compared_pair(report: Report, pair: tuple[int, int]) -> list[Markup]
             make_element(
                 "p",
                 f"{title} of the whole set: {one.baseline:.2f} and {one.system:.2f}, a difference"
-                f" of {one.difference:+.2f}; the probability of one as large in either direction,"
+                f" of {one.difference:+.2f}. The probability of one as large in either direction,"
                 f" were the systems alike, is {one.p_value:.3f} (two-sided approximate"
                 " randomisation, 1,000 draws).",
             )
@@ -177,7 +177,7 @@ def render_marked_errors(report: Report) -> list[Markup]:
         rows.append((one.title, len(one.judged), len(raters), mean))
     about = (
         "Cost by MQM: neutral 0, minor 1 (punctuation 0.1), major 5 (no translation 25), critical"
-        " 25; of an example the mean of its raters, of a system the mean of its examples."
+        " 25. An example has the mean of its raters, and a system the mean of its examples."
     )
     parts = [
         make_element("p", about),

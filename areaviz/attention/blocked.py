@@ -27,7 +27,7 @@ from areaviz.trace.areas import AreaGrid
 
 @dataclass(frozen=True, slots=True)
 class AreaTerms:
-    """The terms of area logits in addition to the mean of the item logits. None if a term is missing."""
+    """The terms of area logits, except the mean of the item logits. None if a term is missing."""
 
     # [N, M, E] each: keys of an item as the first and as the last item of an area.
     first: Tensor | None

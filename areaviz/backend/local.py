@@ -72,7 +72,9 @@ class LocalBackend:
         for place in folders:
             self._read_folder(place)
         if not self._cards:
-            self._problems.append(f"There is no model in {checkpoints.name}; {to_get_models()}.")
+            self._problems.append(
+                f"There is no model in {checkpoints.name}. To get models, {to_get_models()}."
+            )
         self._costs = Costs(self._cards)
         self._worker = Worker(self._run, self._costs, can_pause=self._can_pause)
 

@@ -27,7 +27,7 @@ def list_output_warnings(
         )
     if not found.finished:
         sentences.append(
-            f"The model did not stop by itself; it was stopped after {len(found.ids)} {unit}."
+            f"The model did not stop by itself. It was stopped after {len(found.ids)} {unit}."
         )
     return sentences
 
@@ -41,4 +41,4 @@ def _describe_unknown(symbols: Sequence[str]) -> str:
         listed = f"{', '.join(named)} and {len(symbols) - MAX_NAMED_SYMBOLS} more"
     else:
         listed = f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"The model does not know {listed}; it reads all of them as the same unknown token."
+    return f"The model does not know {listed}. It reads all of them as one unknown token."

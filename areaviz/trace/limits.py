@@ -58,7 +58,7 @@ def check_text(text: str) -> None:
     start, run = _find_longest_marks(text)
     if run > MAX_COMBINING_MARKS:
         raise InputError(
-            f"The text has {run:,} combining marks in a row after character {start:,}; the"
+            f"The text has {run:,} combining marks in a row after character {start:,}, but the"
             f" limit is {MAX_COMBINING_MARKS}. Remove some of them."
         )
     for place, character in enumerate(text, start=1):

@@ -11,7 +11,7 @@ from areaviz.drawing.labels import pluralise
 METHOD = (
     "Each theme was searched for in one half of the examples and confirmed in the other half, at a"
     " false discovery rate (q) of at most 2 %. Found means that the output has the word of the"
-    " reference; another word can be right, too."
+    " reference. Another word can be right, too."
 )
 NOTHING = "No theme was found: nothing is both large and certain enough."
 # Maximum number of conditions to name as too rare.

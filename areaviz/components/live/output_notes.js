@@ -22,7 +22,7 @@ export function outputNotes({ level, trainedLength }, tokens, written, finished)
     sentences.push(`Longer than anything this model was trained on (${trainedLength} ${level}s).`);
   }
   if (!finished) {
-    sentences.push(`The model did not stop by itself; it was stopped after ${written} ${level}s.`);
+    sentences.push(`The model did not stop by itself. It was stopped after ${written} ${level}s.`);
   }
   return sentences;
 }
@@ -36,7 +36,7 @@ function unknownSentence(symbols) {
   const listed = symbols.length > MOST_NAMED
     ? `${named.join(', ')} and ${symbols.length - MOST_NAMED} more`
     : `${named.slice(0, -1).join(', ')} and ${named.at(-1)}`;
-  return `The model does not know ${listed}; it reads all of them as the same unknown token.`;
+  return `The model does not know ${listed}. It reads all of them as one unknown token.`;
 }
 
 /**
