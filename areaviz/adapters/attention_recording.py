@@ -6,10 +6,10 @@
                                        ▼
                                    Recorder: by site, the requested layers
 
-A way is a file with a function `watch` and a line in `PASSES`. The ways of one pass see different
-layers: those that look up their attention function, those that call torch's, and layers of torch
-itself or with a probe. If these ways miss sites, a separate pass asks the model to return its
-attention.
+A way is a file with a function `watch` and a line in `PASSES`. The ways of one pass record
+different kinds of layers, which are layers that look up their attention function, layers that call
+torch's, and layers of torch itself or with a probe. If these ways miss sites, a separate pass asks
+the model to return its attention.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RecordingWay:
 
     # Name, as in "seen as ...".
     name: str
-    # Files the calls of a model's layers while its context is entered.
+    # Function that files the calls of a model's layers while its context is entered.
     watch: Callable[[nn.Module, Note], AbstractContextManager[None]]
 
 
@@ -49,17 +49,17 @@ _AS_LOADED = (
     RecordingWay("calls of scaled_dot_product_attention", recording_by_calls.watch),
     RecordingWay("layers of torch and probes", recording_by_layers.watch),
 )
-# In this order: a later pass runs only if the earlier ones did not see every site. The second pass
-# is for models whose plain attention gives outputs different from those of the fused attention that
-# they use.
+# The passes in their order. A later pass runs only if the earlier ones missed a site. The second
+# pass is for models whose outputs with plain attention differ from those with the fused attention
+# that they use.
 PASSES: tuple[tuple[RecordingWay, ...], ...] = (
     (_INTERFACE, *_AS_LOADED),
     _AS_LOADED,
     (RecordingWay("the weights that the model returns", recording_by_outputs.watch),),
 )
-# Largest difference of outputs relative to the largest output, by the bytes of a number.
+# Maximum difference of outputs relative to the largest output, by the bytes of a number.
 _AGREE = {2: 0.05, 4: 1e-3, 8: 1e-6}
-# Numbers that are compared at once.
+# Number of values that are compared at once.
 _PIECE = 2**22
 
 
@@ -71,7 +71,7 @@ class RecordedRun:
     outputs: Any
     # Heads of every layer by site.
     found: Found
-    # Details for the user: how the layers were recorded, and which layers were not.
+    # Details for users on how the layers were recorded, and on layers that were not recorded.
     details: Mapping[str, str] = field(default_factory=dict)
     # Names of each site's layers, or of the parts that returned the weights.
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -89,12 +89,12 @@ def record_attention(
 
     Args:
         model: Model to run.
-        run: Runs the model, in the same way each time.
-        site_of: Returns the site of a call.
+        run: Function that runs the model, in the same way each time.
+        site_of: Function that returns the site of a call.
         wanted: Layers, heads and sites to keep, and the example.
         needed: Sites that have to be seen, such as "encoder self" or "decoder self or text self";
             () for any.
-        probes: Layers that the user's own functions read.
+        probes: Layers that functions of the user read.
 
     Raises:
         InputError: The model fails on its input, or a recorded pass gives other outputs than the
@@ -111,13 +111,13 @@ def record_attention(
             for way in ways:
                 stack.enter_context(way.watch(model, recorder.begin(way.name)))
             try:
-                # Record before the plain pass, because the recorder checks the size at the first
-                # layer.
+                # Recording comes before the plain pass, because the recorder checks the size at the
+                # first layer.
                 outputs = _run_with_seed(run)
             except (InputError, BackendError):
                 raise
             except Exception:
-                # The model itself may fail on its input. The plain pass then gives the reason.
+                # The model itself may fail on its input. The plain pass then reports the reason.
                 failed = True
         if plain is None:
             plain = run_or_refuse(model, lambda: _run_with_seed(run))
@@ -152,7 +152,7 @@ def compute_output_difference(plain: Any, watched: Any) -> float:
         if not before.numel():
             continue
         apart, size = 0.0, 0.0
-        # Compare in pieces: the scores of a large vocabulary take as much memory as the model.
+        # Outputs are compared in pieces, because the scores of a large vocabulary take much memory.
         parts = before.flatten().split(_PIECE), after.flatten().split(_PIECE)
         for one, other in zip(*parts, strict=True):
             finite = one.isfinite()
@@ -167,7 +167,7 @@ def compute_output_difference(plain: Any, watched: Any) -> float:
 
 
 def _list_tensors(outputs: Any) -> list[Tensor]:
-    """Return the tensors of a model's result, without by-products if it is a mapping."""
+    """Return the tensors of a model's outputs, without by-products if the outputs are a mapping."""
     if isinstance(outputs, Tensor):
         return [outputs] if outputs.is_floating_point() else []
     if isinstance(outputs, Mapping):
@@ -179,7 +179,7 @@ def _list_tensors(outputs: Any) -> list[Tensor]:
 
 
 def _is_by_product(name: str) -> bool:
-    """Return whether an output exists only on request, or differs in its form."""
+    """Return whether an output exists only on request or differs between runs in its form."""
     return any(part in name for part in ("attentions", "hidden_states", "past_key", "mems"))
 
 

@@ -1,4 +1,4 @@
-"""Models that `peft` wraps: adapters of low rank, and prefixes or prompts of virtual tokens.
+"""Models that `peft` wraps, as adapters of low rank or with virtual tokens as prefixes or prompts.
 
 The library is imported only if a folder has an adapter.
 """
@@ -60,7 +60,7 @@ def find_base(folder: Path) -> str:
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Refuse an adapter where a whole model is needed.
+    """Refuse an adapter where a whole model is required.
 
     Raises:
         InputError: Always.
@@ -87,7 +87,7 @@ def load_adapter(model: Any, folder: Path) -> Any:
     try:
         return peft.PeftModel.from_pretrained(model, str(folder))
     except Exception as error:
-        # Untrusted files: any exception of the library means that they do not fit.
+        # The files are untrusted. Any exception of the library means that they do not fit.
         raise InputError(
             f"The adapter {folder.name} does not fit its model ({describe_reason(error)}). Give the"
             " model that it was trained on."

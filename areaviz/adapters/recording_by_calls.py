@@ -1,7 +1,7 @@
-"""The second way: layers that call torch's `scaled_dot_product_attention` themselves.
+"""The second way, for layers that call torch's `scaled_dot_product_attention` themselves.
 
-The call runs unchanged, and its queries, keys and mask are filed with the softmax they give. That
-softmax times the values has to equal the result of the call, so no other computation is ever filed.
+The call runs unchanged. Its queries, keys and mask are filed with the softmax that they give. This
+softmax times the values must equal the result of the call, so other computations are never filed.
 
 Shapes: B examples, H heads, Q queries, N items, D width of a head.
 """
@@ -22,7 +22,7 @@ from areaviz.adapters.heads import compute_softmax_weights, mask_to_bias
 from areaviz.adapters.recording_by_interface import get_scale
 
 _ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
-# Largest difference of contexts relative to the largest value, by the bytes of a number.
+# Maximum difference of contexts relative to the largest value, by the bytes of a number.
 _AGREE = {2: 0.05, 4: 1e-3, 8: 1e-6}
 _TORCH_LAYERS = (nn.MultiheadAttention, nn.TransformerEncoderLayer)
 
@@ -43,7 +43,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
 
 def _follow(module: nn.Module, running: list[nn.Module], undo: ExitStack) -> None:
-    """Track the running layers, the innermost last."""
+    """Track the running layers. The innermost layer is the last one."""
 
     def enter(module: nn.Module, given: tuple[Any, ...]) -> None:
         running.append(module)

@@ -1,8 +1,8 @@
-"""The first way: `transformers` models whose layers look up their attention function by name.
+"""The first way, for `transformers` models whose layers look up their attention function by name.
 
-Fused functions compute no weights. For one pass, the name is therefore that of our function: it
-runs the plain ("eager") function of the model's own file and files weights, queries and keys. Only
-the registered name remains between passes.
+Fused functions compute no weights. For one pass, the name is therefore that of a function of this
+module. It runs the plain ("eager") function of the model's own file, and files weights, queries and
+keys. Between passes, only its registered name remains.
 
 Shapes: B examples, H heads, Q queries, N items, D width of a head.
 """
@@ -22,7 +22,8 @@ from areaviz.adapters.call_records import Call, Note
 from areaviz.adapters.heads import mask_to_bias
 
 NAME = "areaviz"
-# Changes a layer's output and weights, given the layer, its weights, values and output.
+# Function that changes a layer's output and weights, given the layer, its weights, values and
+# output.
 Change = Callable[[nn.Module, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 _NOTE: ContextVar[Note | None] = ContextVar("areaviz_note", default=None)
 _CHANGE: ContextVar[Change | None] = ContextVar("areaviz_change", default=None)
@@ -30,7 +31,7 @@ _CHANGE: ContextVar[Change | None] = ContextVar("areaviz_change", default=None)
 
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
-    """File the calls of `transformers` layers in a module in this thread.
+    """File the calls of `transformers` layers that this thread makes within a model.
 
     Afterwards each part has its previous attention function.
     """
@@ -73,11 +74,11 @@ def _set_our_function(model: nn.Module) -> Iterator[None]:
 
 
 def list_layer_configs(model: nn.Module, any_way: bool = False) -> list[Any]:
-    """Return every configuration that a layer reads. A composed model may have copies.
+    """Return every configuration that a layer reads. A composed model may have copies of one.
 
     Args:
         model: A module that may contain models of `transformers`.
-        any_way: Whether to include those whose layers do not look up a function.
+        any_way: Whether to include configurations whose layers do not look up a function.
     """
     found, others = {}, set()
     for part in model.modules():
@@ -94,7 +95,7 @@ def list_layer_configs(model: nn.Module, any_way: bool = False) -> list[Any]:
 def set_attention_functions(functions: Iterable[tuple[Any, str | None]]) -> None:
     """Set the attention function of each configuration."""
     for config, name in functions:
-        # Bypass the setter, which would pass the name on to the parts.
+        # The setter would also change the parts of the model, so it is bypassed.
         config._attn_implementation_internal = name
 
 
@@ -115,7 +116,7 @@ def _attend(
     own: Callable[..., tuple[Tensor, Tensor | None]]
     own = getattr(file, "eager_attention_forward", _compute_usual_attention)
     if options.get("scaling", 1) is None:
-        # Some plain functions have no default scale, such as that of Llama 4's vision tower.
+        # Some plain functions, such as that of Llama 4's vision tower, have no default scale.
         own = _compute_usual_attention
     output, weights = own(module, query, key, value, attention_mask, *more, **options)
     note, change = _NOTE.get(), _CHANGE.get()
@@ -124,7 +125,7 @@ def _attend(
     if change is not None:
         output, weights = change(module, weights, value, output)
     if note is not None and change is not None:
-        # Changed weights no longer follow from queries and keys.
+        # Changed weights do not follow from queries and keys.
         note(module, Call(weights))
     elif note is not None:
         scaling = more[0] if more else options.get("scaling")
@@ -167,7 +168,7 @@ def _compute_usual_attention(
     position_bias: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Compute softmax(scale * q . k + mask) v, for files without a plain function of their own."""
+    """Compute softmax(scale * q . k + mask) v, for model files without a plain function."""
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     scores = query @ key.transpose(-1, -2) * get_scale(query, scaling)

@@ -1,4 +1,4 @@
-"""The way for layers read directly: `nn.MultiheadAttention`, and layers with the user's probes."""
+"""The way for layers that are read directly: `nn.MultiheadAttention` and probed layers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.adapters.probes import is_cross_attention, read_multihead_heads
 
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
-    """Read layers after they have run: those with a probe or, without probes, torch's layers."""
+    """Read layers after they have run: probed layers or, without probes, torch's layers."""
     with ExitStack() as undo:
         for module in model.modules():
             if module in note.probes:

@@ -1,6 +1,6 @@
-"""The last way: `transformers` models that return their attention on request.
+"""The last way, for `transformers` models that return their attention on request.
 
-The weights come without queries and keys. Every part of a model that belongs to the library is
+The weights come without queries and keys. The outputs of every part that belongs to the library are
 read, because the whole model may not pass on what its parts return.
 """
 
@@ -16,7 +16,7 @@ from areaviz.adapters.banded_weights import expand_to_all_items
 from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Call, Note
 from areaviz.adapters.recording_by_interface import list_layer_configs, set_attention_functions
 
-# Outputs with attention and their sites. "" decides by the name and the mask.
+# Outputs with attention and their sites. For "", name and mask determine the site.
 RETURNED = {
     "encoder_attentions": ENCODER,
     "decoder_attentions": DECODER,
@@ -47,7 +47,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
 
 def _make_reader_hook(note: Note, noted: list[Tensor]) -> Callable[..., None]:
-    """Return a hook that files a part's attention, unless an inner part has done so already."""
+    """Return a hook that files a part's attention, unless an inner part has already done so."""
 
     def hook(part: nn.Module, given: Any, named: Any, outputs: Any) -> None:
         if not isinstance(outputs, Mapping):
@@ -74,7 +74,7 @@ def _list_hooks(model: nn.Module) -> dict[nn.Module, set[int]]:
 
 
 def _forget(model: nn.Module, before: Mapping[nn.Module, set[int]]) -> None:
-    """Remove the hooks that the library leaves on a model whose attention it captured."""
+    """Remove the hooks that the library leaves on a model whose attention was captured."""
     for module in model.modules():
         for hook in set(module._forward_hooks) - before[module]:
             del module._forward_hooks[hook]

@@ -1,7 +1,7 @@
-"""The size of a run's attention, as far as it is known before the run.
+"""Prediction of the size of a run's attention before the run.
 
-The caller says how many queries attend to which memory. The model's configuration says how many
-layers and heads there are. A size that is unknown before the run is checked at the first layer.
+The caller gives the number of queries and the memory. The model's configuration gives the numbers
+of layers and heads. A size that is unknown before the run is checked at the first layer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_attended
 
-# Names of the number of layers, and of heads, in configurations.
+# Names of the number of layers and of the number of heads in configurations.
 _LAYERS = ("num_hidden_layers", "encoder_layers", "n_layer", "num_layers", "n_layers")
 _HEADS = ("num_attention_heads", "encoder_attention_heads", "n_head", "num_heads", "n_heads")
 
@@ -33,7 +33,7 @@ class Stack:
 
 
 def predict_stack(model: nn.Module, decoder: bool | None = None) -> Stack:
-    """Return the size from the configuration of a model or of a part, otherwise from its parts.
+    """Return the size from the configuration of a model or of a part, or else from its modules.
 
     Args:
         model: Model of `transformers` or `timm`, or any module around one.
@@ -46,7 +46,7 @@ def predict_stack(model: nn.Module, decoder: bool | None = None) -> Stack:
             return Stack(_get_first(said, _LAYERS), _get_first(said, _HEADS))
     found = [getattr(part, "num_heads", None) for part in model.modules()]
     counts = [count for count in found if isinstance(count, int)]
-    # Stages of a model differ in their heads, and then also in their items.
+    # The stages of a multi-stage model differ in their heads and items.
     return Stack(len(counts), counts[0]) if len(set(counts)) == 1 else Stack(None, None)
 
 
@@ -56,10 +56,10 @@ def _get_first(config: Any, names: Sequence[str]) -> int | None:
 
 
 def predict_cells(model: nn.Module, values: Tensor) -> tuple[int, int] | None:
-    """Return rows and columns of the cells of a picture before a model has seen it.
+    """Return rows and columns of a picture's cells before a model has read it, or None if unknown.
 
-    They follow from the only convolution that reads colours, if its windows do not overlap. None is
-    returned for other models, and for multi-stage models, which merge cells.
+    They follow from the only convolution that reads colours, if its windows do not overlap. The
+    result is None for other models, and for multi-stage models, which merge cells.
 
     Args:
         model: Model that reads the picture.
@@ -87,7 +87,7 @@ def check_size(
     site: str = "",
     queries: int | None = None,
 ) -> None:
-    """Check before the run that its attention is not too large.
+    """Check before a run that its attention is not too large.
 
     Args:
         model: Model whose layers attend. For an encoder-decoder, pass the part with these layers.

@@ -54,7 +54,7 @@ def _join_scenes(pictures: Scene, clip: Scene, tokens: int) -> Scene:
 
 
 def _lay_out_counted_patches(sight: VisionInput) -> Scene | None:
-    """Lay out models whose processor counts frames, rows and columns of patches: Qwen-VL."""
+    """Lay out models whose processor counts frames, rows and columns of patches, as in Qwen-VL."""
     names = ("video_grid_thw",) if sight.frames else ("image_grid_thw",)
     counts, values = find_tensor(sight.given, *names), sight.values
     side = int(sight.said("spatial_merge_size") or 1)
@@ -78,7 +78,7 @@ def _lay_out_counted_patches(sight: VisionInput) -> Scene | None:
 
 
 def _order_in_blocks(high: int, wide: int, side: int) -> Tensor:
-    """Return where each patch is stored, row by row. Patches that are merged are neighbours."""
+    """Return the place at which each patch is stored, in blocks of patches that are merged."""
     blocks = torch.arange(high * wide).view(high // side, wide // side, side, side)
     return blocks.permute(0, 2, 1, 3).reshape(-1)
 
@@ -126,7 +126,7 @@ def _lay_out_shapes(sight: VisionInput) -> Scene | None:
 
 
 def _lay_out_sizes(sight: VisionInput) -> Scene | None:
-    """Lay out models that read each picture at its own size in one sequence of patches: Pixtral."""
+    """Lay out models that read pictures of any size in one sequence of patches, as in Pixtral."""
     sizes, values = (find_tensor(sight.given, name) for name in ("image_sizes", "pixel_values"))
     if sizes is None or values is None or values.dim() != 4 or len(sizes) != len(values):
         return None
@@ -146,9 +146,10 @@ def _lay_out_sizes(sight: VisionInput) -> Scene | None:
 
 
 def _lay_out_tiles(sight: VisionInput) -> Scene | None:
-    """Lay out LLaVA-NeXT: the whole picture, then its tiles as one grid with row-end tokens.
+    """Lay out LLaVA-NeXT, which reads the whole picture and then its tiles as one grid.
 
-    The tiles are cut back to the picture's own shape. Rows end with a token that is not a cell.
+    The tiles are cut back to the picture's own shape. Each row of the grid ends with a token that
+    is not a cell.
     """
     sizes, values = (find_tensor(sight.given, name) for name in ("image_sizes", "pixel_values"))
     pinpoints = getattr(sight.config, "image_grid_pinpoints", None)
@@ -204,7 +205,7 @@ class _Cut:
 
 
 def _cut_back(size: Sequence[int], tiles: tuple[int, int], shape: tuple[int, int]) -> _Cut:
-    """Return the cells that LLaVA-NeXT keeps: those that show the picture and not its padding."""
+    """Return the cells that LLaVA-NeXT keeps, which show the picture and not its padding."""
     rows, columns = tiles[0] * shape[0], tiles[1] * shape[1]
     height, width = size
     if width / height > columns / rows:
@@ -219,7 +220,7 @@ def _remove_padding_cells(
 ) -> tuple[int, int]:
     """Return the rows and columns that remain in models with a limit, such as LLaVA-OneVision.
 
-    Other models keep all rows and columns.
+    In other models, all rows and columns remain.
     """
     ratio = str(getattr(sight.config, "vision_aspect_ratio", "") or "")
     most = ratio.rpartition("anyres_max_")[2]
@@ -242,7 +243,7 @@ def _lay_out_one_by_one(sight: VisionInput) -> Scene | None:
     if values is None or values.dim() < 4 or values.shape[-3] not in (1, 3):
         return None
     if values.dim() == 5 and getattr(sight.config, "image_grid_pinpoints", None) and sight.tokens:
-        # The tiles of these models do not all have the same layout.
+        # The tiles of these models do not all have one layout.
         return None
     values = values.flatten(0, -4)
     count = sight.count
@@ -250,7 +251,7 @@ def _lay_out_one_by_one(sight: VisionInput) -> Scene | None:
     if shape is None or not len(values):
         return None
     if count % len(values) and bool((values.flatten(1) == 0).all(1).any()):
-        # All-zero pictures fill up a batch, and the model drops them.
+        # All-zero pictures fill up a batch. The model drops them.
         values = values[(values.flatten(1) != 0).any(1)]
     each, left = divmod(count, max(1, len(values)))
     if left > (1 if sight.frames else 0):
@@ -271,7 +272,7 @@ def _lay_out_one_by_one(sight: VisionInput) -> Scene | None:
 
 
 Layout = Callable[[VisionInput], Scene | None]
-# The first layout that fits is used. More specific layouts come first.
+# Layouts from the most specific to the most general one. The first one that fits is used.
 _OF_PICTURES: tuple[Layout, ...] = (
     _lay_out_counted_patches,
     _lay_out_shapes,

@@ -1,4 +1,4 @@
-"""Sites of a vision-language model: the words' attention to pictures, and the tower's layers."""
+"""Sites of a vision-language model: attention to pictures, and the layers of its tower."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from areaviz.trace.record import Field
 def look_sites(
     site: str, query: str, looks: Sequence[Heads], scene: Scene | None, details: dict[str, str]
 ) -> list[Site]:
-    """Return the sites of attention to picture tokens: over all, and over each of several grids.
+    """Return the sites of attention to picture tokens: to all tokens, and to each of several grids.
 
     Args:
         site: Name of the first site.
         query: Field that attends.
         looks: Heads of each layer over all picture tokens.
         scene: What the model sees, if known.
-        details: Gets a sentence if the tokens have no place.
+        details: Gets a sentence if the tokens have no known place.
     """
     if not looks:
         return []
@@ -46,10 +46,10 @@ def look_sites(
 
 
 def make_grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene) -> list[Site]:
-    """Return a site for each grid of cells: "encoder-decoder picture 2", or without a number.
+    """Return a site for each grid of cells, such as "encoder-decoder picture 2".
 
     Args:
-        site: Start of the names.
+        site: Start of the sites' names.
         query: Field that attends.
         looks: Heads of each layer over all picture tokens.
         scene: What the model sees.
@@ -78,7 +78,7 @@ def make_tower_sites(
         scene: What the model sees.
         model: Model with the tower.
         fields: Gets the fields of items that are not cells.
-        details: Gets a sentence if something is not shown.
+        details: Gets a sentence if some layers or items are not shown.
     """
     if not any(name == ENCODER or name.startswith(f"{ENCODER} ") for name in found):
         return []
@@ -112,7 +112,7 @@ def _make_tower_site(
     fields: dict[str, Field],
     is_alone: bool,
 ) -> list[Site]:
-    """Return the sites of the cells of one picture, and of its other items, over the cells."""
+    """Return the sites from a picture's cells and from its other items to the cells."""
     sites = []
     cells, items = kept[0][1], kept[0][0].shape[-1]
     others = torch.tensor(sorted(set(range(items)) - set(cells.tolist())), dtype=torch.int64)

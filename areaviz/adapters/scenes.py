@@ -1,7 +1,7 @@
-"""Scenes: the images that a vision-language model sees, and the grids of cells over them.
+"""Scenes, which are the images that a vision-language model sees and the grids of cells over them.
 
 A model may read several pictures, the tiles of a large one, or the frames of a clip. Its vision
-tower reads patches. Its words may attend to coarser cells. Every grid becomes a field.
+tower reads patches, and its words may attend to coarser cells. Every grid becomes a field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Pixels = npt.NDArray[np.uint8]
 # Left, top, right and bottom as shares of an image's width and height.
 Box = tuple[float, float, float, float]
 WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
-# Pixels between two images that are shown in one picture.
+# Width in pixels of the gap between two images that are shown in one picture.
 _GAP = 4
 _GREY = 128
 
@@ -41,7 +41,8 @@ class Grid:
     # Index of the image, and the part of it that the cells cover.
     image: int = 0
     box: Box = WHOLE
-    # A vision tower may read several pictures separately. This is the index of this grid's picture.
+    # Index of the picture to which the grid belongs, if a vision tower reads several pictures
+    # separately.
     unit: int = 0
 
     @property
@@ -61,7 +62,8 @@ class Scene:
     images: Sequence[Pixels]
     # The cells that words attend to. Their `order` has indices of picture tokens of the text.
     words: Sequence[Grid] = ()
-    # The patches of the vision tower. Their `order` has indices of items of the picture it reads.
+    # The patches of the vision tower. Their `order` has indices of items of the picture that it
+    # reads.
     tower: Sequence[Grid] = ()
 
     def word_names(self) -> list[str]:
@@ -134,10 +136,10 @@ def make_cell_field(name: str, grid: Grid, place: tuple[int, int, int, int]) -> 
 
 
 def make_picture_tokens(scene: Scene | None, count: int) -> Field:
-    """Return the field "pictures": all picture tokens, in order.
+    """Return the field "pictures" with all picture tokens in order.
 
-    Its items have no place in the text. Each is named by its picture and its cell, or by its number
-    if it is not a cell.
+    Its items have no place in the text. Each is labelled by its picture and its cell, or by its
+    number if it is not a cell.
     """
     labels = [f"⟨picture token {number}⟩" for number in range(1, count + 1)]
     for name, grid in zip(scene.word_names(), scene.words, strict=True) if scene else ():
@@ -148,7 +150,7 @@ def make_picture_tokens(scene: Scene | None, count: int) -> Field:
 
 
 def convert_to_image(values_CHW: Tensor) -> Pixels:
-    """Return pixel values as an image: the smallest value is black, the largest white."""
+    """Return pixel values as an image, with the smallest value black and the largest white."""
     values_CHW = torch.as_tensor(values_CHW).detach().float().cpu()
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255

@@ -1,4 +1,4 @@
-"""Attention sinks: scores that belong to no item. Attention to a sink reads nothing.
+"""Attention sinks, which are scores that belong to no item. Attention to a sink reads nothing.
 
 Shapes: H heads, Q queries, N memory items.
 """
@@ -20,13 +20,13 @@ NO_SHARES = (
     "not shown: its weights are below 0 or sum to more than 1, so they are not attention"
     " weights. They may be scores before the softmax, or heads that were mixed after it"
 )
-# Largest deviation of a row's sum from 1 by rounding, as in models in half precision.
+# Maximum deviation of a row's sum from 1 by rounding, as in models in half precision.
 _ROUNDING = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """One place where a model attends."""
+    """A site at which a model attends, with the heads of its layers."""
 
     name: str
     # Names of the fields that attend and are attended to.
@@ -38,10 +38,11 @@ class Site:
 
 
 def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[str, Field]]:
-    """Return a site whose rows all sum to 1: an extra last item receives the missing attention.
+    """Return a site whose rows all sum to 1.
 
-    A site without sinks is returned unchanged, and so is a picture. A picture has no room for an
-    additional item, so its rows are normalised before this call.
+    An extra last item receives the missing attention. A site without sinks is returned unchanged,
+    and so is a picture. A picture has no room for an additional item, so its rows are normalised
+    before this call.
     """
     if site.shape[0] > 1 or not any(has_sink(heads) for heads in site.layers):
         return site, dict(fields)
@@ -70,7 +71,7 @@ def has_sink(heads: Heads) -> bool:
 
 
 def _add_sink_item(heads: Heads) -> Heads:
-    """Return the heads with the missing attention as a last item.
+    """Return the heads with an additional last item for the missing attention.
 
     Queries and keys give no score for that item.
     """

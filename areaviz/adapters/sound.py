@@ -1,4 +1,4 @@
-"""Recordings for external speech models: samples or a spectrum, and the times of their items.
+"""Recordings for external speech models, as samples or as a spectrum, and the times of their items.
 
 Shapes: N samples, C channels.
 """
@@ -29,7 +29,7 @@ RATE, STEPS = 16_000, 100
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sound:
-    """A recording as input of a model."""
+    """A recording as the input of a model."""
 
     # Inputs of the model by name, as a batch of one.
     given: Mapping[str, Tensor]
@@ -39,11 +39,14 @@ class Sound:
     rate: int
     # Number of samples or steps in the recording itself, without padding.
     heard: int | None = None
-    # Details for the user about how the recording was read.
+    # Details for users on how the recording was read.
     details: Mapping[str, str] = field(default_factory=dict)
 
     def items_heard(self, items: int) -> int:
-        """Return how many of the model's items are in the recording. The rest are padding."""
+        """Return the number of the model's items that cover the recording.
+
+        The others are padding.
+        """
         if self.length is None or self.heard is None:
             return items
         return max(1, min(items, ceil(items * self.heard / self.length)))
@@ -62,23 +65,23 @@ class Sound:
 
 
 def predict_times(model: Any, heard: Sound) -> tuple[int, int] | None:
-    """Return one row, and the number of items that a model will make of a recording.
+    """Return (1, number of items) that a model will make of a recording.
 
-    None is returned if the model does not say how its convolutions change a length.
+    The result is None if the model does not state how its convolutions change a length.
     """
     left = getattr(model, "_get_feat_extract_output_lengths", None)
     if left is None or heard.length is None:
         return None
-    # Some layers merge several of these into one item.
+    # Some layers merge several of these items into one.
     together = getattr(model.config, "squeeze_factor", 1)
     return 1, int(left(torch.tensor(heard.length))) // together
 
 
 def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
-    """Return the heads over the recording only, and a detail about what was left out.
+    """Return the heads over the recording only, and a detail about the attention that was left out.
 
-    Whisper pads each recording to 30 seconds, and most attention may go to that silence. The
-    weights that are shown are shares of the attention within the recording.
+    Whisper pads each recording to 30 seconds with silence, and most attention may go to this
+    silence. The weights that are shown are shares of the attention within the recording.
     """
     shown, shares = dict(found), []
     for site, layers in found.items():
@@ -112,11 +115,10 @@ def prepare_sound(name: str, inputs: object, options: Options, bands: int | None
         inputs: A file, samples [N] or [channels, N] (with a processor also for models of spectra),
             the model's own input [1, ...], or a mapping with it.
         options: Options with the processor, and the example of a batch.
-        bands: Number of bands of a spectrum [1, bands, steps], which has a step per hundredth of a
-            second.
+        bands: Number of bands of a spectrum [1, bands, steps] with 100 steps per second.
 
     Raises:
-        InputError: It is none of these.
+        InputError: The input has none of these forms.
     """
     details: dict[str, str] = {}
     samples = None
@@ -160,7 +162,7 @@ def _is_raw(name: str, inputs: object, options: Options) -> bool:
         return True
     if name == "input_features" and options.processor is None:
         return False
-    # An example number other than 0 means that the input is a batch of prepared samples.
+    # A batch of prepared samples is assumed if the example is not the first one.
     return options.example == 0
 
 
@@ -176,7 +178,7 @@ def _make_batch_of_one(
     """Return the values of the chosen example, and its other inputs.
 
     Raises:
-        InputError: These are not values that a model takes.
+        InputError: The input is not an array that a model takes.
     """
     try:
         values = torch.as_tensor(given[name]).float()
@@ -215,7 +217,7 @@ def _count_heard_samples(
     rate: int,
     steps: int,
 ) -> int | None:
-    """Return how many samples or steps are the recording, or None if unknown."""
+    """Return the number of samples or steps in the recording itself, or None if unknown."""
     if length is None:
         return None
     mask = beside.get("attention_mask")
@@ -225,6 +227,6 @@ def _count_heard_samples(
         return min(length, ceil(len(samples.values_N) * steps / rate))
     if values.dim() != 3:
         return length
-    # Added silence is a run of equal steps at the end.
+    # Silence that was added forms a run of equal steps at the end.
     differs = (values[0] != values[0, :, -1:]).any(0).nonzero()
     return int(differs[-1]) + 1 if len(differs) else length

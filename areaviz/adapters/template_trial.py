@@ -1,4 +1,4 @@
-"""Write a chat by an untrusted template, in its own process with limits.
+"""Write a chat by an untrusted template in a separate process with limits.
 
 A template is a program. `{{ "x" * 10**10 }}` would take 10 GB, and nothing within a process can
 stop such a single step. `areaviz/adapters/templates.py` runs this file. It reads a JSON object with
@@ -19,7 +19,7 @@ def main() -> None:
     from transformers.utils.chat_template_utils import render_jinja_template
 
     given = json.load(sys.stdin)
-    # Set the limits after the import, which needs more memory and time than any template.
+    # The limits are set after the import, which needs more memory and time than any template.
     most = given["bytes"]
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     seconds = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + given["seconds"]

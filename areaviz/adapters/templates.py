@@ -16,9 +16,9 @@ from typing import Any
 from areaviz.adapters import template_trial
 from areaviz.trace.errors import InputError
 
-# Limits of a template: seconds of processor time, bytes of memory, and characters of its text.
+# Limits of a template: seconds of processor time, bytes of memory, and characters of the result.
 TEMPLATE_SECONDS, TEMPLATE_BYTES, TEMPLATE_CHARACTERS = 5, 320 << 20, 1_000_000
-# Wall-clock seconds until the process is stopped, including its start on a busy machine.
+# Wall-clock seconds after which the process is stopped, including its start on a busy machine.
 WALL_SECONDS = 120
 
 

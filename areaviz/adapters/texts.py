@@ -19,12 +19,12 @@ from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.limits import check_text
 from areaviz.trace.record import Field
 
-# Entries that tokenizers return in addition to a model's inputs. A loss is not needed.
+# Entries that tokenizers return in addition to a model's inputs, and labels for a loss.
 _NO_INPUTS = {"input_ids", "offset_mapping", "special_tokens_mask", "length", "overflow_to_sample"}
 _NO_INPUTS |= {"labels", "overflow_to_sample_mapping", "num_truncated_tokens"}
 # Inputs with one number per token.
 _FOR_EACH_TOKEN = {"attention_mask", "token_type_ids", "mm_token_type_ids", "position_ids"}
-# Inputs that stem from an earlier run and replace tokens.
+# Inputs from an earlier run, which replace tokens.
 _OF_OTHER_RUNS = {"past_key_values", "encoder_outputs", "cache_params", "mems", "cache_position"}
 
 
@@ -33,11 +33,11 @@ class Tokens:
     """A text as a model reads it."""
 
     ids: tuple[int, ...]
-    # The tokens as a field of a trace, under any name.
+    # The tokens as a field of a trace. The caller gives the field its name.
     field: Field
-    # Other inputs that belong to them, such as a mask or the segment of each token, [1, N].
+    # Other inputs with one value per token, such as a mask or the segment of each token, [1, N].
     more: Mapping[str, Tensor] = dataclass_field(default_factory=dict)
-    # Number of examples in the batch that these tokens come from.
+    # Number of examples in the batch from which these tokens come.
     batch: int = 1
 
     def named(self, name: str) -> Field:
@@ -142,7 +142,7 @@ class Texts:
         tokens = self.read(given["input_ids"], labels, what)
         more = {}
         for name, value in given.items():
-            # We decide ourselves whether a cache is kept and attention is returned.
+            # This package decides itself whether a cache is kept and attention is returned.
             if name in _NO_INPUTS or value is None or isinstance(value, bool | str):
                 continue
             beside = _read_other_input(name, value)
@@ -158,7 +158,7 @@ class Texts:
         return replace(tokens, more=more)
 
     def _one_row(self, values: Tensor) -> Tensor:
-        """Return the example that is read as a batch of one."""
+        """Return the example to read as a batch of one."""
         example = self.example if len(values) > 1 else 0
         return values[example : example + 1]
 
@@ -171,7 +171,7 @@ class Texts:
         return self._ids(read["input_ids"], "target")[0]
 
     def label(self, token: int) -> str:
-        """Return the label of a token by itself."""
+        """Return the label of a token without its context."""
         if self.tokenizer is None:
             return str(token)
         text = self._decoded([token])
@@ -186,7 +186,7 @@ class Texts:
         return whole[len(before) :] if whole.startswith(before) else label
 
     def _text(self, text: str, second: str = "", is_written: bool = False) -> Tokens:
-        """Return the tokens of a text, or of two that are read as a pair.
+        """Return the tokens of a text, or of two texts that are read as a pair.
 
         Args:
             text: The text.
@@ -268,7 +268,7 @@ class Texts:
         return str(_ask_tokenizer(lambda: tokenizer.decode(list(ids), **options)))
 
     def _written(self, ids: Sequence[int]) -> Field:
-        """Return the field of tokens that were written instead of read."""
+        """Return the field of tokens that a model wrote."""
         if self.tokenizer is None:
             return make_text_field("text", [str(token) for token in ids])
         text = self._decoded(ids, skip_special_tokens=True)
@@ -288,7 +288,8 @@ class Texts:
     def _pieces(self, ids: Sequence[int]) -> list[str]:
         tokenizer = self._needed()
         pieces = _ask_tokenizer(lambda: tokenizer.convert_ids_to_tokens(list(ids)))
-        # A model may have more embeddings than its tokenizer has tokens.
+        # A model may have more embeddings than its tokenizer has tokens. The others get their
+        # numbers.
         known = zip(ids, pieces, strict=True)
         return [f"⟨{token}⟩" if piece is None else str(piece) for token, piece in known]
 
@@ -304,7 +305,7 @@ def _tokenize(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any]) 
     try:
         return tokenizer(*texts, truncation=False, **options)
     except Exception as error:
-        # Tokenizers fail in different ways.
+        # Tokenizers raise many kinds of errors.
         raise InputError(
             f"The tokenizer cannot read the text ({describe_reason(error)}). Give token ids"
             " instead."
@@ -312,7 +313,7 @@ def _tokenize(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any]) 
 
 
 def _ask_tokenizer(ask: Callable[[], Any]) -> Any:
-    """Ask a tokenizer for the text of token ids.
+    """Call a tokenizer to get the text of token ids.
 
     Raises:
         InputError: The tokenizer fails.
@@ -320,7 +321,7 @@ def _ask_tokenizer(ask: Callable[[], Any]) -> Any:
     try:
         return ask()
     except Exception as error:
-        # Tokenizers fail in different ways.
+        # Tokenizers raise many kinds of errors.
         raise InputError(
             f"The tokenizer cannot name these token ids ({describe_reason(error)}). Pass ids of"
             " this tokenizer, or labels= instead of a tokenizer."
@@ -331,7 +332,7 @@ def _read_other_input(name: str, value: Any) -> Tensor:
     """Return another input of the model as a tensor.
 
     Raises:
-        InputError: It is not an array of numbers, or it stems from an earlier run.
+        InputError: The input is not an array of numbers, or it comes from an earlier run.
     """
     if name in _OF_OTHER_RUNS:
         raise InputError(

@@ -1,7 +1,8 @@
 """Vision transformers of the `timm` library.
 
-Its attention layers have a fused implementation, which is recorded as a call of torch's function,
-and a plain one. Layers with only the plain one are read where their weights enter the dropout.
+The attention layers of `timm` have a fused implementation, which is recorded as a call of torch's
+function, and a plain one. For layers with only the plain one, the input of their dropout is
+recorded.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from areaviz.trace.arrays import make_text_field
 from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.record import Trace
 
-# Site of a last layer whose queries are learnt latents, not a class token.
+# Site of a last layer whose queries are learned latents instead of a class token.
 POOLING = "pooling"
 
 
@@ -94,7 +95,7 @@ def _with_class_layers(
 
 
 def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
-    """Return a run of a model whose last layer has its own latents as queries, as in SigLIP."""
+    """Return a run of a model whose last layer has learned latents as queries, as in SigLIP."""
     if {heads.shape[1:] for heads in pools} != {(pools[0].shape[1], len(cut.cells) + cut.extra)}:
         return replace(run, details={**run.details, POOLING: "not shown, as its items differ"})
     every = torch.arange(pools[0].shape[1])
@@ -108,7 +109,7 @@ def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
 
 
 def _name_site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
-    """Return the site of a layer: within the picture, or from separate query items."""
+    """Return the site of a layer, by whether its queries are cells, latents or a class token."""
     if "pool" in name:
         return POOLING
     return ENCODER if heads.shape[1] == heads.shape[2] else CLASS_TOKEN

@@ -1,4 +1,4 @@
-"""Load an untrusted tokenizer and use it, in its own process with limits.
+"""Load an untrusted tokenizer and use it in a separate process with limits.
 
 `areaviz/adapters/folder_limits.py` runs this file with the path of a tokenizer.json and a number of
 seconds. The exit status is 0 if the tokenizer works.
@@ -23,7 +23,7 @@ def main() -> None:
 
     with open(path, encoding="utf-8") as file:
         content = file.read()
-    # Replacements match characters of the file, so the text contains characters from it.
+    # Replacements match characters of the tokenizer's file, so the text is made of such characters.
     text = f"{string.printable} {content[:200]} {content[-2000:]}"
     Tokenizer.from_str(content).encode(text)
 

@@ -1,4 +1,4 @@
-"""Any `nn.Module`: its attention layers, recorded in every supported way or by probes."""
+"""Attention of any `nn.Module`, which is recorded in every supported way or by probes."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def fits(model: nn.Module) -> bool:
 def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     """Run a module and record it, see `areaviz.attend`.
 
-    A layer has cross-attention if its name or its items say so, otherwise self-attention. It counts
-    as a decoder layer if its name says so or no query sees a later item. Fields are "source" and,
-    for the queries of cross-attention, "target".
+    A layer has cross-attention if its name or its numbers of items indicate it, otherwise
+    self-attention. It counts as a decoder layer if its name indicates it or if no query sees a
+    later item. Fields are "source" and, for the queries of cross-attention, "target".
 
     For a text, the size of the attention is known before the model runs. For other inputs, only the
     layers know the number of items, so the first layer checks the size.
     """
     source = None
     if options.tokenizer is not None and isinstance(inputs, str | tuple) and _is_text_input(inputs):
-        # A text, for modules around a model of `transformers`.
+        # Modules around a model of `transformers` may take a text.
         tokens = Texts(options.tokenizer).read(inputs, options.labels)
         check_size(model, (1, len(tokens.ids)), options)
         ids_1N = torch.tensor([tokens.ids])
@@ -86,7 +86,7 @@ def _split_arguments(inputs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def _list_batch_sizes(given: Sequence[Any]) -> tuple[int, ...]:
-    """Return possible batch sizes of an input. The batch axis may be the first or second."""
+    """Return possible batch sizes of an input. Its batch axis may be the first or the second."""
     for one in given:
         if isinstance(one, Tensor) and one.dim() >= 2:
             if one.dim() == 2:

@@ -1,7 +1,7 @@
 """`transformers` models that detect objects in a picture: DETR and related models.
 
-A network turns the picture into a grid of cells. An encoder attends within it, and a fixed number
-of object queries attend to it and to each other.
+A network turns the picture into a grid of cells, and an encoder attends within this grid. A fixed
+number of object queries attend to the grid and to each other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ _STRIDES = (4, 8, 16, 32, 64)
 
 
 def detect(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run a model over a picture. "target" has the object queries with their most probable class.
+    """Run a model over a picture.
+
+    The field "target" has the most probable class of each object query.
 
     Raises:
         InputError: The items do not form one grid over the picture.

@@ -1,6 +1,6 @@
-"""Generation of text: the target of an encoder-decoder, and the pass that shows its attention.
+"""Generation of text by encoder-decoders, and the pass that shows the attention of the result.
 
-The target is given, or the model generates it by the method of its own configuration.
+The target is given, or the model generates it by the method in its configuration.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _PLACES = ("max_target_positions", "max_decoder_position_embeddings", "max_posit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GeneratedText:
-    """The text that an encoder-decoder wrote or was given to write, and how it did."""
+    """The text that an encoder-decoder wrote or was given, and the record of the pass over it."""
 
     target: Tokens
     output: Output | None
@@ -86,7 +86,7 @@ def generate_text(
     seen = watch(model, given, options, (CROSS, ENCODER, DECODER))
     logits = find_logits(seen.outputs)
     if fed is not None and options.target is None and logits is not None:
-        # The prediction after the last given token is the model's own.
+        # The prediction after the last given token is kept, because the model made it.
         target = texts.read([*target.ids[:-1], int(logits[0, -1].argmax())])
     output = None if logits is None else make_output(logits[0], target.ids, texts.label)
     return GeneratedText(target, output, seen.found, details | dict(seen.details), given)
@@ -111,7 +111,7 @@ def _count_beams(model: Any, options: Options) -> int:
 
 
 def _describe_decoding(model: Any, options: Options) -> dict[str, str]:
-    """Return a detail about how a text is written, if that is not plain greedy search."""
+    """Return a detail about the decoding method, if it is not plain greedy search."""
     if options.beams is not None:
         return {}
     beams = _count_beams(model, options)
@@ -123,7 +123,7 @@ def _describe_decoding(model: Any, options: Options) -> dict[str, str]:
 
 
 def generate_tokens(model: Any, given: Mapping[str, Any], options: Options) -> Sequence[int]:
-    """Return the tokens that a model writes by itself, without sampling.
+    """Return the tokens that a model writes without a given target and without sampling.
 
     Raises:
         InputError: The model writes no text, or fails on this input.
@@ -166,7 +166,7 @@ def generate_tokens(model: Any, given: Mapping[str, Any], options: Options) -> S
 def _count_places_left(model: Any, given: Mapping[str, Any]) -> int:
     """Return the number of positions that a model has left after its first tokens.
 
-    Raises:
+    InputError: No positions are left.
         InputError: There are none left.
     """
     config = model.config.get_text_config(decoder=True)
@@ -187,11 +187,13 @@ def _count_places_left(model: Any, given: Mapping[str, Any]) -> int:
 def _make_reporter(
     on_step: Callable[[int, int], None], most: int, ended: list[Exception]
 ) -> Callable[..., Tensor]:
-    """Return a callback for `generate` after each token. It never stops the run by itself.
+    """Return a callback that `generate` calls after each token.
+
+    It never stops the run by its result.
 
     Args:
         on_step: Gets the number of tokens so far, and may raise to end the run.
-        most: Largest possible number of tokens.
+        most: Maximum number of tokens.
         ended: Gets the exceptions of `on_step`.
     """
 
@@ -207,10 +209,10 @@ def _make_reporter(
 
 
 def _find_start_token(model: Any) -> int:
-    """Return the token that a decoder begins with.
+    """Return the token with which a decoder starts.
 
     Raises:
-        InputError: The configuration has none.
+        InputError: The configuration does not name this token.
     """
     config = model.config
     places = [getattr(model, "generation_config", None), config]
@@ -229,7 +231,7 @@ def make_text_sites(written: GeneratedText, source: Tokens) -> list[Site]:
     """Return the sites of a text that was read, without its padding.
 
     Args:
-        written: The output written from it.
+        written: The output for this source.
         source: The text.
     """
     places = torch.nonzero(source.kept)[:, 0]

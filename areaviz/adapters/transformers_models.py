@@ -1,4 +1,4 @@
-"""Models of `transformers`, and encoder-decoders: Marian, T5, VisionEncoderDecoder.
+"""Runs of `transformers` models, including encoder-decoders such as Marian and T5.
 
 The inputs and parts of a model determine how it is run.
 """
@@ -91,12 +91,12 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
 
 @contextmanager
 def _apply_changes(model: Any, inputs: object, options: Options) -> Iterator[None]:
-    """Run the model under the requested changes, if any."""
+    """Run the model under the requested changes, if there are any."""
     if not options.changes:
         yield
         return
     seen: list[RecordedRun] = []
-    # The first tokens show which layers there are.
+    # One step of writing is enough to identify the layers.
     plain = replace(
         options, steps=2, changes=(), on_step=None, on_seen=seen.append, attribution=False
     )
@@ -153,7 +153,7 @@ def _choose_reader_by_inputs(model: Any, inputs: object) -> Callable[[Any, Any, 
         return {"pixel_values": caption, "input_ids": translate}.get(reads, transcribe)
     if reads in ("input_values", "input_features"):
         return read_sound
-    # A model of text and pictures may be given only a text.
+    # A model of text and pictures may get only a text.
     reads_too = hasattr(model.config, "text_config") and not is_picture(inputs)
     return read_picture if reads == "pixel_values" and not reads_too else read_text
 
@@ -184,8 +184,8 @@ def translate(model: Any, inputs: object, options: Options) -> ModelRun:
 def describe(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder-decoder over a text and pictures, such as Florence-2.
 
-    The encoder's items are the field "source": picture tokens and words. The target's attention to
-    each grid of cells is a separate site.
+    The encoder's items are the field "source" with picture tokens and words. The target's attention
+    to each grid of cells is a separate site.
     """
     tokens, given = prepare_inputs(model, inputs, options)
     ids_1N = given["input_ids"]
@@ -220,7 +220,7 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder-decoder over a recording. The items of the source are times."""
+    """Run an encoder-decoder over a recording. The items of the source are points in time."""
     heard = prepare_sound(
         name_main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
     )
@@ -275,7 +275,7 @@ def continue_text(model: Any, text: str, options: Options) -> str:
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
     with inference_mode(model), _apply_changes(model, text, options):
         ids = generate_tokens(model, given, options)
-    # Decode everything, because single pieces may lose the space before them.
+    # All tokens are decoded together, because a single token may lose the space before it.
     whole, before = (
         str(options.tokenizer.decode(list(some), skip_special_tokens=True))
         for some in (ids, tokens.ids)

@@ -1,8 +1,9 @@
-"""`transformers` models of text and pictures: two towers, one stream, or cross-attention.
+"""`transformers` models of text and pictures, with two towers, one stream, or cross-attention.
 
 Words attend to words ("decoder self", or "text self" if they see later words) and to picture tokens
-("encoder-decoder"). With several pictures, tiles or frames, "encoder-decoder" is over all their
-tokens, and each also has its own site. The vision tower's layers are "encoder self".
+("encoder-decoder"). With several pictures, tiles or frames, "encoder-decoder" covers all their
+tokens, and each picture, tile or frame also has its own site. The layers of the vision tower are
+"encoder self".
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ _TEXT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The places of words and picture tokens among the items that a layer attends to.
+    """The places of words and of picture tokens among the items that a layer attends to.
 
-    Padding is neither.
+    Padding belongs to neither of them.
     """
 
     words: Tensor
-    # Tokens of pictures first, then tokens of the frames of a clip.
+    # Tokens of pictures, followed by tokens of the frames of a clip.
     pictures: Tensor
     # Number of picture tokens that represent frames.
     frames: int = 0
@@ -68,7 +69,7 @@ def has_both(inputs: object) -> bool:
 
 
 def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
-    """Run a model over a text and pictures. In a decoder, "target" has the word after each word.
+    """Run a model over a text and pictures. In a decoder, the field "target" has the next words.
 
     Raises:
         InputError: The text has no placeholder for the picture, or the model has more items than
@@ -169,7 +170,7 @@ def _take_part(value: Any, first: int, last: int) -> Any:
 
 
 def _index_at(taken: Sequence[int], tokens: int) -> int:
-    """Return how many pictures have `tokens` tokens in total."""
+    """Return the number of pictures that have `tokens` tokens in total."""
     total = 0
     for index, count in enumerate(taken):
         if total >= tokens:
@@ -188,7 +189,7 @@ def _get_vision_entry(model: Any, name: str, otherwise: Any) -> Any:
 
 
 def _find_mark_token(model: Any, what: str) -> int:
-    """Return the token that represents a part of an "image" or "video", or -1 without one."""
+    """Return the token that represents a part of an "image" or "video", or -1 if there is none."""
     for name in (f"{what}_token_id", f"{what}_token_index"):
         token = getattr(model.config, name, None)
         if isinstance(token, int):
@@ -262,7 +263,7 @@ def _make_text_run(
     logits = find_logits(seen.outputs)
     if logits is not None and logits.dim() == 3 and logits.shape[1] >= len(words.ids):
         whole = layers[0].shape[-1]
-        # The item before a word predicts it, and this item may belong to a picture.
+        # The item before a word predicts the word, and this item may belong to a picture.
         places = torch.cat([layout.words[1:] - 1, torch.tensor([whole - 1])]) - whole
         if int(places.min()) >= -logits.shape[1]:
             logits = logits[:, places]
@@ -289,13 +290,13 @@ def find_scene(model: Any, given: Mapping[str, Any], count: int, frames: int) ->
     """Return what a model sees, or None if the places of its picture tokens are unknown."""
     known = VisionInput(model.config, given, count, frames)
     if has_resampler(model):
-        # The picture tokens of a resampler mix all cells, so none of them has a place.
+        # A resampler mixes all cells into new tokens, so none of these tokens has a place.
         known = replace(known, tokens=0, frames=0)
     try:
         scene = make_scene(known)
         return scene or (make_scene(replace(known, tokens=0, frames=0)) if count else None)
     except (ValueError, RuntimeError, IndexError, TypeError, ZeroDivisionError):
-        # The model accepted the input, but the known layouts do not fit it.
+        # The model accepted the input, but no known layout fits it.
         return None
 
 

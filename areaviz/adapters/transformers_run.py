@@ -1,4 +1,4 @@
-"""A pass of a `transformers` model: its inputs checked, its layers filed by site."""
+"""A pass of a `transformers` model, with checks of its inputs and with its layers filed by site."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from areaviz.trace.errors import InputError
 
 _VISION = re.compile(r"(^|\.)(vision|visual|image_encoder|img_encoder)")
 _TEXT_TOWER = re.compile(r"(^|\.)text_model\.")
-# Modules between picture and language model: their items are neither cells nor words.
+# Modules between the vision tower and the language model, whose items are neither cells nor words.
 _BETWEEN = re.compile(r"(^|\.)(qformer|perceiver|resampler|abstractor|image_to_text_projection)")
 TEXT_TOWER = "text self"
 _DECIDED_HERE = {"labels", "use_cache", "return_dict", "output_attentions", "output_hidden_states"}
@@ -50,7 +50,7 @@ def watch(
     Args:
         model: Model to run.
         given: Its inputs. Inputs that it does not take are left out.
-        options: Options that say what is kept.
+        options: Options with the parts to keep.
         needed: Sites that have to be seen.
         site_of: Returns the site of a layer. By default that of a model of stacks.
         is_apart: Returns whether a layer reads each of several pictures separately. None if no
@@ -96,7 +96,7 @@ def compute_attribution_of(
     try:
         return compute_attribution(model, run, move_to_device(model, given), items, chosen)
     except RuntimeError as error:
-        # Some layers, such as quantised ones, have no backward pass.
+        # Some layers, such as quantised ones, do not support a backward pass.
         return Attribution(why=f"left out: the model gives no gradients ({describe_reason(error)})")
 
 
@@ -113,8 +113,8 @@ def move_to_model(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 def place_of(model: nn.Module) -> torch.device:
     """Return the device on which a model takes its inputs.
 
-    The weights of an offloaded model are elsewhere until a layer runs. `accelerate` then says where
-    the model runs.
+    The weights of an offloaded model are on another device until a layer runs. `accelerate` records
+    the device on which the model runs.
     """
     for part in model.modules():
         device = getattr(getattr(part, "_hf_hook", None), "execution_device", None)
@@ -125,7 +125,7 @@ def place_of(model: nn.Module) -> torch.device:
 
 
 def _describe_other_layers(model: Any, seen: RecordedRun) -> dict[str, str]:
-    """Return a detail about the layers that are shown, if some layers mix items without weights."""
+    """Return a detail with the number of shown layers, if some layers mix items without weights."""
     whole = predict_stack(model).layers
     if len(seen.names) != 1 or getattr(model.config, "is_encoder_decoder", False):
         return {}
@@ -143,9 +143,9 @@ def list_input_names(model: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def choose_accepted_inputs(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs that a model takes. A tokenizer may return more.
+    """Return the inputs that a model takes, from inputs that a tokenizer returned.
 
-    Options of the call are set elsewhere, and a loss is not needed.
+    Options of the call are set elsewhere, and labels for a loss are left out.
     """
     taken = list_input_names(model)
     any_name = any(one.kind is one.VAR_KEYWORD for one in taken.values())
@@ -171,7 +171,7 @@ def name_main_input(model: Any) -> str:
 
 
 def make_site_namer_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
-    """Return a function that names sites: cross-attention by name, encoders by their place.
+    """Return a function that names sites, by the layer's name and by its place in the model.
 
     A layer of a model with one stack belongs to a decoder if no query attends to later items.
 
@@ -190,7 +190,7 @@ def make_site_namer_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
         if prefix and (name == prefix or name.startswith(f"{prefix}.")):
             return ENCODER
         if prefix and is_in_tower(name):
-            # The vision part of an encoder of words and cells has its own items.
+            # The vision tower of an encoder of words and cells has items of its own.
             return ""
         if names_cross_attention(name.removeprefix(prefix)):
             return CROSS
@@ -202,9 +202,9 @@ def make_site_namer_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
 
 
 def make_site_namer_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
-    """Return a function that names the sites of a model that reads words and a picture.
+    """Return a function that names the sites of a model that reads words and pictures.
 
-    The picture's own layers are "encoder self".
+    The layers of the vision tower are "encoder self".
 
     Args:
         model: Model that is recorded.
@@ -216,7 +216,7 @@ def make_site_namer_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
         if _BETWEEN.search(name):
             return ""
         if _VISION.search(name):
-            # The query of a pooling layer is an item of its own.
+            # The query of a pooling layer is a separate learned item.
             return ENCODER if heads.shape[1] == heads.shape[2] else ""
         if said:
             return said
@@ -253,7 +253,7 @@ def is_in_tower(name: str) -> bool:
 
 
 def has_resampler(model: nn.Module) -> bool:
-    """Return whether a model mixes the cells of a picture into new items."""
+    """Return whether a model has a module that mixes the cells of a picture into new items."""
     return any(_BETWEEN.search(name) for name, _ in model.named_modules())
 
 

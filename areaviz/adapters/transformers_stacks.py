@@ -41,13 +41,13 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder or a decoder over one text.
 
     A text that attends to itself is the field "source" of an encoder and "history" of a decoder.
-    "target" is the chosen class, an encoder's prediction at each place, or, for a decoder, the item
-    after each item: the next given item and, at the end, the most probable one. Padding is not
-    shown. Virtual tokens of a tuned prefix are only items of the memory.
+    The field "target" has the chosen class or an encoder's prediction at each place. For a decoder,
+    it has the item after each item, and the most probable item at the end. Padding is not shown.
+    Virtual tokens of a tuned prefix are only items of the memory.
 
     Raises:
-        InputError: The input does not fit, or a target is given, which only an encoder-decoder
-            takes.
+        InputError: The input does not fit, or a target is given to a model that is not an
+            encoder-decoder.
     """
     if options.target is not None:
         raise InputError(
@@ -79,7 +79,7 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     has_next = DECODER in found and run.output is not None
     chosen = None
     if has_next and logits is not None:
-        # Places of padding are not shown.
+        # Places of padding are removed.
         chosen = list(tokens.ids)
         for place, token in zip(
             torch.nonzero(kept)[:, 0].tolist(), list_next_tokens(shown, logits), strict=True
@@ -130,7 +130,7 @@ def _add_prefix(run: ModelRun, prefix: int) -> ModelRun:
 
 
 def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder over a recording. Its items are times.
+    """Run an encoder over a recording. Its items are points in time.
 
     Raises:
         InputError: The input does not fit, or the model cuts the spectrum into patches.
@@ -182,7 +182,7 @@ def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def _make_ordered_noise(model: Any, seen: Pixels) -> dict[str, Tensor]:
-    """Return noise that keeps the patches in order, for models that shuffle them by noise."""
+    """Return noise that keeps the patches in order, for models that shuffle patches by noise."""
     patch = getattr(model.config, "patch_size", None)
     if "noise" not in list_input_names(model) or not isinstance(patch, int):
         return {}
@@ -225,13 +225,13 @@ def make_decoder_run(
     texts: Texts,
     details: dict[str, str],
 ) -> ModelRun:
-    """Return a run of a decoder over a text. "target" has the item after each item."""
+    """Return a run of a decoder over a text. The field "target" has the item after each item."""
     history, shape = tokens.named("history"), (1, len(tokens.ids))
     sites = [Site(DECODER, "history", "history", shape, layers)]
     if logits is None or logits.dim() != 3 or logits.shape[1] != len(tokens.ids):
         return ModelRun([history], sites, history.raw, details=details)
     said = list_next_tokens(tokens, logits)
-    # The target has the item after each item: all items but the first, then one more.
+    # The target has all items but the first, followed by one more item.
     label, added = texts.label(said[-1]), texts.behind(tokens.ids, said[-1])
     raw = history.raw + added
     start = len(raw) - len(added.lstrip())

@@ -14,9 +14,9 @@ from areaviz.adapters.scenes import Grid, find_tensor
 
 _PIXELS = ("pixel_values", "pixel_values_images")
 _CLIP = ("pixel_values_videos",)
-# Models whose vision tower has its class token after the patches.
+# Model types whose vision tower has its class token after the patches.
 _CLASS_BEHIND = {"llama4_vision_model"}
-# Largest side, in patches, of a square that is merged into one cell.
+# Maximum side, in patches, of a square that is merged into one cell.
 _LARGEST_MERGE = 64
 
 
@@ -26,7 +26,8 @@ class VisionInput:
 
     config: Any
     given: Mapping[str, Any]
-    # Number of tokens that represent pictures, and number that represent frames of a clip.
+    # Number of tokens that represent pictures, and number of tokens that represent frames of a
+    # clip.
     tokens: int
     frames: int = 0
 
@@ -75,7 +76,7 @@ class VisionInput:
 def compute_merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
     """Return the rows and columns of the items after squares of patches were merged, or None.
 
-    If no patches were merged, there may be one more item, a class token.
+    If no patches were merged, there may be one further item, a class token.
     """
     rows, columns = shape
     if 0 <= items - rows * columns <= 1:
@@ -89,7 +90,7 @@ def compute_merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] 
 
 
 def find_tower_cells(grid: Grid, others: Sequence[Grid], items: int, config: Any) -> Tensor | None:
-    """Return the indices of a grid's cells among all items of a tower, or None if they do not fit.
+    """Return the indices of a grid's cells among the items of a tower, or None if they do not fit.
 
     Args:
         grid: A grid of the tower.

@@ -1,6 +1,6 @@
-"""The weights of a folder before loading: which files, how many numbers, how many bytes.
+"""The weights of a folder before loading: their files, their number and their size in bytes.
 
-Only the headers of the files are read, by the library that wrote them.
+Only the headers of the files are read, with the safetensors library.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from areaviz.trace.errors import InputError
 
 INDEX = "model.safetensors.index.json"
 WHOLE = "model.safetensors"
-# Types of stored weights by their name in safetensors, and bytes per number of the types that we
-# report.
+# Types of stored weights by their name in safetensors, and bytes per number of the types for which
+# sizes are reported.
 _STORED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 _BYTES = {"float32": 4, "bfloat16": 2}
-# Extra memory of a pass, as a share of the weights.
+# Additional memory of a run, as a share of the weights.
 _BESIDE = 0.2
 
 
 class NoRoom(InputError):
-    """Raised if the free memory cannot hold a model."""
+    """The free memory cannot hold a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def weight_files(folder: Path) -> Sequence[Path]:
             f"The index of {folder.name} names weights that are not safetensors. Save the"
             " model again."
         )
-    # Use only the file name: no file outside the folder is opened.
+    # Only the file name is used, so no file outside the folder is opened.
     missing = sorted(part for part in parts if not (folder / Path(part).name).is_file())
     if missing:
         raise InputError(
@@ -142,7 +142,7 @@ def count_free_bytes(device: torch.device) -> int:
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
-        # Other systems do not report reclaimable memory, so use the total.
+        # Other systems do not report reclaimable memory, so the total memory is used.
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     found = dict(line.split(":", 1) for line in lines)
     return int(found["MemAvailable"].split()[0]) * 1024

@@ -1,4 +1,4 @@
-"""The backends that run models: in this process, from stored traces, or on a server.
+"""Backends that run models in this process or on a server, or answer from stored traces.
 
 `base` defines their interface.
 """

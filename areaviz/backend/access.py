@@ -92,7 +92,8 @@ def read_token(path: Path) -> str:
     """
     try:
         with path.open("rb") as file:
-            # Read one character too many and a line break, to notice a token that is too long.
+            # One character more than allowed and a line break are read, to detect a token that is
+            # too long.
             content = file.read(MAX_LENGTH + 3)
     except OSError as error:
         raise InputError(
@@ -109,8 +110,8 @@ def write_token(path: Path) -> None:
         BackendError: if the file cannot be written.
     """
     try:
-        # The file is private from the first byte: with a later `chmod`, other users could read it
-        # for a moment.
+        # The file is private from its first byte. With a later `chmod`, other users could read it
+        # briefly.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Measurement of run times, and the batch size of analyses while users wait."""
+"""Measurement of run times, and choice of the batch size of analyses while users are active."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from areaviz.trace.request import Request
 
-# Longest time of an analysis batch while users are active.
+# Maximum time of an analysis batch while users are active.
 SLICE_SECONDS = 0.15
 
-# A user counts as active for this time after a request.
+# Time after a request for which a user counts as active.
 ACTIVE_SECONDS = 10.0
 
-# Number of request kinds whose time is kept.
+# Number of kinds of requests whose times are kept.
 KINDS = 32
 
 # Interval at which a run checks its time.
@@ -27,13 +27,13 @@ NEWEST = 0.5
 
 @dataclass(slots=True)
 class RunClock:
-    """The processor time of one run, without the runs that it lets through.
+    """The processor time of one run, without the time of other runs during its pauses.
 
     It starts with the first step, because loading the model before that step does not count.
 
     Attributes:
         started: start time, None before the start.
-        paused: seconds of the runs that it let through.
+        paused: seconds of the runs during its pauses.
     """
 
     started: float | None = None
@@ -46,7 +46,7 @@ class RunClock:
             self.started = time.thread_time()
 
     def is_check_due(self) -> bool:
-        """Return whether to check the time of the run, at most every `CHECK_SECONDS`.
+        """Return whether the time of the run is due for a check, at most every `CHECK_SECONDS`.
 
         Reading the processor time of a thread is slow, and a run has hundreds of steps.
         """
@@ -62,7 +62,7 @@ class RunClock:
 
 
 class BackgroundBudget:
-    """Measures the batch times of each request kind, and computes the batch size for a slice.
+    """The batch times of each kind of request, and the batch size that follows from them.
 
     One thread uses it, except for `reader_came`.
 

@@ -15,7 +15,7 @@ from areaviz.trace.request import Progress, Request
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller of a backend. It decides when a request runs and never affects the answer.
+    """The caller of a backend, which determines when a request runs but never its result.
 
     Args:
         visitor: the user who waits for the answer or started the analysis. None for a command or a
@@ -27,7 +27,7 @@ class Caller:
     in_background: bool = False
 
 
-# The caller for commands and programs, which run their own models.
+# The caller for commands and programs, which use their own models.
 OWN_WORK = Caller()
 
 

@@ -19,8 +19,8 @@ from areaviz.trace.request import Progress, Request
 
 MAX_BYTES, MAX_LOGITS_BYTES = 256 * 2**20, 32 * 2**20
 
-# Interval of progress calls while a caller waits. If the user has left the page, its thread ends at
-# such a call.
+# Interval of progress calls while a caller waits. Such a call ends the thread of a user who has
+# left the page.
 PROGRESS_SECONDS = 0.5
 
 
@@ -43,10 +43,10 @@ class CachedBackend(Wrapper):
         super().__init__(inner)
         self._max_entries, self._max_bytes = max_entries, max_bytes
         self._traces: OrderedDict[str, Trace] = OrderedDict()
-        # By the key of the trace, the site and the layer.
+        # Logit terms by the key of the trace, the site and the layer.
         self._logits: OrderedDict[tuple[str, str, int], Logits] = OrderedDict()
         self._lock = threading.Lock()
-        # A lock for each running key. The last caller that holds it or waits for it drops it.
+        # A lock for each running key. The last caller that holds or awaits a lock removes it.
         self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def trace(
@@ -105,7 +105,7 @@ class CachedBackend(Wrapper):
         return trace
 
     def _remember(self, key: str, trace: Trace) -> None:
-        # A trace that exceeds the limit on its own would evict all other traces and then itself.
+        # A trace above the limit would evict all other traces and then itself, so it is not cached.
         if trace.nbytes > self._max_bytes:
             return
         with self._lock:
@@ -135,8 +135,8 @@ def make_cache_key(request: Request, card: Card | None) -> str:
     It is the SHA-256 of the request, its input data and the model's card.
     """
     entries = asdict(request.without_media())
-    # Stored traces are older than these fields, and their keys must not change. So the defaults are
-    # left out.
+    # The keys of stored traces must not change. Fields that are newer than these traces are left
+    # out if they have their defaults.
     del entries["sound"], entries["clip"]
     if not request.attribution:
         del entries["attribution"]

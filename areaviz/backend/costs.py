@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 TABLE = "costs.json"
 
-# A run that takes this many times its limit is stopped, because its prediction was wrong.
+# A run is stopped after this multiple of its limit, because its prediction was wrong.
 OVERRUN = 2.0
 
 # Weight of the newest run in a model's speed on this machine, and bounds of the speed. The bounds
@@ -70,7 +70,7 @@ class Cost:
 
 
 class Costs:
-    """Predicts the time of questions, and refuses those that would take too long.
+    """A predictor of the time of requests that also refuses requests that would take too long.
 
     Args:
         cards: the models, by name.
@@ -80,7 +80,7 @@ class Costs:
     def __init__(self, cards: Mapping[str, Card], table: Mapping[str, Cost] | None = None) -> None:
         self._cards = cards
         self._table = read_costs() if table is None else table
-        # Run times on this machine divided by the predictions, by model.
+        # Ratio of the time on this machine to the predicted time, by model.
         self._speeds: dict[str, float] = {}
 
     def predict(self, request: Request) -> float:
@@ -154,7 +154,7 @@ def estimate_items_read(request: Request, card: Card | None) -> float:
 
 
 def count_attended_items(request: Request, card: Card | None, steps: float) -> float:
-    """Return how many items all hypotheses attend to in one step, on average."""
+    """Return the mean number of items to which all hypotheses attend in one step."""
     beam = request.beam if request.method == "beam" else 1
     trained = card.config.get("area_size", 0) if card is not None else 0
     areas = request.area_size / trained if request.area_size and trained else 1.0
@@ -182,7 +182,7 @@ def _estimate_items_written(cost: Cost, request: Request, card: Card | None) -> 
     limit = card.length_limit if card is not None else None
     if limit is None or request.picture is not None:
         return written
-    # A wide beam continues until no open hypothesis can win, which often happens only at the limit.
+    # A wide beam continues until no open hypothesis can win, which is often only at the limit.
     most = float(limit(round(read)))
     return most if request.method == "beam" and request.beam > 4 else min(written, most)
 
@@ -192,7 +192,7 @@ def _round_seconds(seconds: float) -> str:
 
 
 def _make_advice(request: Request) -> str:
-    """Return how a user can change a question so that it takes less time."""
+    """Return advice for users on how to make a question take less time."""
     ways = ["shorten the text"] if request.text else []
     if request.method == "beam":
         ways.append("choose a smaller beam")

@@ -1,4 +1,4 @@
-"""A backend in front of an app's other backends that limits the questions of each user."""
+"""A backend that limits the questions of each user, in front of an app's other backends."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FairBackend(Wrapper):
         self.questions = Shares(QUESTIONS_AT_ONCE)
         self._table = read_costs()
         self._lock = threading.Lock()
-        # The predicted seconds of the running and waiting questions, by user.
+        # The predicted seconds of running and waiting questions, by user.
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def trace(

@@ -24,7 +24,8 @@ class Job:
         request: the request.
         caller: the caller.
         seconds: the predicted time of one processor.
-        work: replaces the run of the model for work that returns no trace. It runs on its own.
+        work: a function to run instead of the model, for work that returns no trace. It is never in
+            a batch with other jobs.
     """
 
     request: Request
@@ -35,7 +36,7 @@ class Job:
     progress: tuple[float, str] = (0.0, "Waiting for the model")
     result: Any = None
     error: Exception | None = None
-    # Whether its caller no longer waits.
+    # Whether the caller no longer waits.
     has_left: bool = False
 
     @property
@@ -57,11 +58,11 @@ class Job:
 
 
 class AllLeft(Exception):
-    """No caller waits for the batch any more."""
+    """An error that ends a batch when no caller waits for it any more."""
 
 
 def convert_to_sentence(error: BaseException) -> Exception:
-    """Return an error with a message for users, and log unexpected errors."""
+    """Return the error for users that corresponds to an error, and log unexpected errors."""
     if isinstance(error, InputError | BackendError | AllLeft):
         return error
     log.error("While a model ran", exc_info=error)

@@ -1,4 +1,4 @@
-"""Models in this process, loaded on first use, on CUDA, MPS or the CPU."""
+"""Models in this process on CUDA, MPS or the CPU. They are loaded on first use."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ class LocalBackend:
     ) -> None:
         self._device = choose_device(device)
         self._cards: dict[str, Card] = {}
-        # The folder of each model. For each external model, its name or the reason why it is
-        # refused.
+        # The folder of each model. For each external model, its name or the reason for refusing it.
         self._places: dict[str, Path] = {}
         self._named: dict[str, str | InputError] = {}
         self._problems: list[str] = []
@@ -148,7 +147,7 @@ class LocalBackend:
                 if isinstance(told, InputError):
                     return [told]
                 raise told from error
-        # A request that is too long or too large must not make the other requests fail.
+        # A request that is too long or too large must not make the other ones fail.
         return [self.trace_together([one])[0] for one in requests]
 
     def waiting(self) -> int:
@@ -156,9 +155,9 @@ class LocalBackend:
         return self._worker.waiting()
 
     def load(self, request: Request) -> Model:
-        """Return the loaded model of a request. Drop the least recently used models."""
+        """Return the loaded model of a request, and drop the least recently used models."""
         card = self._cards[request.model]
-        # One copy serves all area sizes if the model has no areas.
+        # One copy serves requests with any area size if the model has no areas.
         key = (card.name, None if "areas" in card.lacks else request.area_size)
         if key not in self._loaded:
             self._loaded[key] = self._load(card, key[1])
@@ -203,10 +202,10 @@ class LocalBackend:
         self._cards[name], self._places[name] = found.card, found.path
 
     def _checked(self, request: Request) -> Request:
-        """Return a request that a model here can run. A successor replaces a removed model.
+        """Return a request that an available model can run. A successor replaces a removed model.
 
         Raises:
-            InputError: if no model here can run it.
+            InputError: if no available model can run it.
         """
         checked = request.checked()
         checked = replace(checked, model=find_successor(checked.model, self._cards))
@@ -226,8 +225,8 @@ class LocalBackend:
     def _can_pause(self, request: Request) -> bool:
         """Return whether other requests can run between two steps of a request.
 
-        A run of an external model with changes cannot pause: its hooks are installed in the model
-        and would change the other requests, too.
+        A run of an external model with changes cannot pause, because its hooks in the model would
+        change other requests too.
         """
         return self._cards[request.model].family != FAMILY or not request.changes
 
@@ -238,12 +237,12 @@ class LocalBackend:
     @contextmanager
     def _computing(self, report: Progress) -> Iterator[None]:
         """Prepare the thread for work on the device, and report a lack of memory."""
-        # Set the number of threads here: it applies to the computing thread, which is the worker's.
+        # The number of threads applies to the computing thread, which is the thread of the worker.
         use_threads(get_answering_threads())
         try:
             report(0.0, "Loading the model")
-            # An interrupted run may have turned gradients off. A model loaded in that state could
-            # never compute attribution.
+            # An interrupted run may have turned gradients off. A model that is loaded in this state
+            # could never compute attribution.
             with torch.inference_mode(False), torch.enable_grad():
                 yield
         except Exception as error:

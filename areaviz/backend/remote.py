@@ -1,4 +1,4 @@
-"""Models on other machines: the HTTP client of `python -m areaviz serve models`."""
+"""Models on other machines, by an HTTP client of `python -m areaviz serve models`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 120.0
 
-# Lifetime of the server's descriptions, and the retry interval if the server did not answer.
+# Seconds for which the server's descriptions are kept, and retry interval if it does not answer.
 ABOUT_SECONDS, ABOUT_AGAIN_SECONDS = 10.0, 2.0
 
 CONNECTIONS = 32
@@ -65,7 +65,7 @@ class RemoteBackend:
             )
         self._address, self._seconds = address.rstrip("/"), answer_seconds
         self._http = requests.Session()
-        # Otherwise a .netrc file could replace the token, or a proxy could receive it.
+        # Without this, a .netrc file could replace the token, or a proxy could receive it.
         self._http.trust_env = False
         self._http.headers["Authorization"] = f"Bearer {token}"
         for scheme in ("http://", "https://"):
@@ -159,7 +159,7 @@ class RemoteBackend:
         if time.monotonic() < self._about_until or not self._about_lock.acquire(blocking=is_first):
             return self._about
         try:
-            # Another caller may have fetched them while this one waited.
+            # Another caller may have fetched them while this caller waited.
             if time.monotonic() >= self._about_until:
                 self._fetch_about()
         finally:
@@ -264,7 +264,7 @@ def _make_failure(status: int, content: bytes) -> Exception:
 
 
 def _is_answer_to(found: Request, asked: Request) -> bool:
-    """Return whether a trace belongs to this request. Its picture may be the visible part only."""
+    """Return whether a trace belongs to this request. Its picture may be only the visible part."""
     if found.picture is None or asked.picture is None:
         return found == asked
     is_picture = found.picture.name == asked.picture.name
@@ -273,7 +273,7 @@ def _is_answer_to(found: Request, asked: Request) -> bool:
 
 @contextmanager
 def _convert_damage_errors() -> Iterator[None]:
-    """Raise a BackendError for a damaged answer, which the user's input did not cause."""
+    """Raise a BackendError for a damaged answer, because the user's input is not the cause."""
     try:
         yield
     except ValueError as error:

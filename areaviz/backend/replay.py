@@ -13,7 +13,7 @@ from areaviz.trace.request import Progress, Request
 
 
 class ReplayBackend:
-    """Serves the traces of a folder: `*.npz` files, and `cards/*.json`, one per model.
+    """A backend for the traces `*.npz` in a folder, with the models' cards in `cards/*.json`.
 
     A request is answered if a stored trace belongs to an equal request. `problems` lists files that
     cannot be read and traces whose model has no card.
@@ -42,7 +42,7 @@ class ReplayBackend:
         return tuple(self._problems)
 
     def device(self) -> str:
-        """Return a text that says that no model runs here."""
+        """Return a text for users that says that no model runs here."""
         return "stored traces"
 
     def requests(self) -> tuple[Request, ...]:

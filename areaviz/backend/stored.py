@@ -1,4 +1,4 @@
-"""Stored traces of the most frequent questions, so that pages open without running a model.
+"""Stored traces of frequent questions, so that pages show a result without running a model.
 
 The file name is the key of the request and of the model's weights. A retrained model therefore
 never answers with an older trace. New results on its card do not change the name.
@@ -23,7 +23,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
-# Number of digits of the key in a file name.
+# Number of hexadecimal digits of the key in a file name.
 DIGITS = 16
 
 
@@ -73,7 +73,7 @@ class RecordingBackend(StoredBackend):
         """Return a new trace, and pass on exceptions of the wrapped backend."""
         trace = self._inner.trace(request, progress, caller)
         path = find_path(self._folder, request, self.models())
-        # The card says which heads to join, and that choice may have changed.
+        # The card names the heads of the best alignment, and this choice may have changed.
         codec.save(remove_best(trace), path, half=True)
         self.written.append(path)
         return trace
@@ -83,7 +83,7 @@ def find_path(folder: Path, request: Request, cards: Mapping[str, Card]) -> Path
     """Return the path of a request's trace."""
     card = cards.get(request.model)
     if card is not None and card.files:
-        # The output depends on the weights and on how they are used.
+        # The output depends on the weights and on the options of their use.
         used = [dict(card.files), dict(card.config), card.recipe.get("length_limit")]
         if card.length_penalty is not None:
             used.append({"length_penalty": card.length_penalty})

@@ -1,4 +1,4 @@
-"""The queue of questions, in which users take turns regardless of how many questions they have.
+"""The queue of questions, in which users take turns regardless of the number of their questions.
 
 Network addresses take turns first, then the users of one address, so new cookies bring no extra
 turns. A user without a known address takes turns as if it were an address.
@@ -15,7 +15,7 @@ _Readers = OrderedDict[str, deque[Job]]
 
 
 class TurnQueue:
-    """A queue of waiting jobs. It has no lock: the worker holds one."""
+    """A queue of waiting jobs. It has no lock of its own, because the worker holds one."""
 
     def __init__(self) -> None:
         # By address, then by user. The user or address served last is at the end.

@@ -6,8 +6,8 @@
     POST /logits  JSON: as /layer                         -> npz: the terms of the layer's logits
 
 "background" is true for requests of analyses. "visitor" is a list of two marks, one of the user and
-one of the network address. The server uses them to let users take turns. The marks are digests with
-a secret of the app, so they reveal nothing else. Messages of older apps have neither entry. Every
+one of the network address, by which the server lets users take turns. The marks are keyed digests,
+so they do not reveal the user or the address. Messages of older apps have neither entry. Every
 route requires the header "Authorization: Bearer TOKEN". A failure is JSON: "error", one of
 `FAILURES`, and "sentence".
 """
@@ -46,7 +46,7 @@ MAX_MARK = 64
 # Larger maps are sent without their weights.
 INLINE_BYTES = 2**20
 
-# The entry with the content of a picture, a sound or a clip, by the field of the request.
+# The entry with the content of a picture, a sound or a clip, by the name of the request's field.
 CONTENTS = {"picture": "pixels", "sound": "samples", "clip": "frames"}
 
 # Kinds of failure, and their HTTP status.
@@ -216,7 +216,7 @@ def _decode_request(entries: dict[str, Any]) -> Request:
 
 def _decode_array(medium: type[Medium], entry: Any) -> np.ndarray[Any, Any]:
     sizes = [take(entry, size, int) for size in medium.sizes]
-    # A negative size would stand for any size.
+    # A negative size would match an array of any size.
     if min(sizes, default=1) < 1:
         raise ValueError(f"a {medium.noun} without pixels")
     text = take(entry, "rgb", str) if sizes else take({"samples": entry}, "samples", str)

@@ -1,8 +1,8 @@
 """The thread that owns the device. It runs questions of users in turn, then analyses.
 
-A question may take seconds. At each of its steps it gives way to a short question of another user,
-which then runs on the same thread. Analyses give way to every user at each step. So no work is done
-twice, and no user waits for more than one step of another user's long run.
+A question may take seconds. At each of its steps, it gives way to a short question of another user,
+which then runs on this thread. Analyses give way to every user at each step. No user therefore
+waits for more than one step of another user's long run, and no work is done twice.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ T = TypeVar("T")
 # batch.
 Run = Callable[[Sequence[Request], Progress], list[Trace]]
 
-# A run gives way to other users after this time.
+# Time after which a run gives way to other users.
 LONG_SECONDS = 0.25
 
-# Largest predicted time of a batch, so that batches of users stay short.
+# Maximum predicted time of a batch of users' questions.
 BATCH_SECONDS = 1.0
 
-# Interval at which a caller checks its job, and the longest and shortest interval of progress
-# calls. If the user has left the page, its thread ends at such a call.
+# Interval at which a caller checks its job, and the maximum and minimum interval of progress calls.
+# Such a call ends the thread of a user who has left the page.
 LOOK_SECONDS, PROGRESS_SECONDS, SOONEST_SECONDS = 0.05, 0.5, 0.2
 
 
 class Worker:
-    """Runs requests in batches: those of users in turn, and analyses when no user waits.
+    """A thread that runs requests in batches: those of users in turn, then those of analyses.
 
     If a batch fails, its requests run again one at a time, so that a request that is too large for
     the device fails alone. If the thread ends, the callers of its requests get an error that says
@@ -72,7 +72,7 @@ class Worker:
         self._pace = BackgroundBudget()
         self._changed = threading.Condition()
         self._waiting, self._background = TurnQueue(), TurnQueue()
-        # The running jobs, including those that gave way.
+        # The running jobs, including jobs that gave way.
         self._running: list[Job] = []
         self._thread = self._start()
 
@@ -178,7 +178,7 @@ class Worker:
                 self._queue(job).remove(job)
 
     def _revive(self) -> None:
-        """Start a new thread if the old one has ended, which only external causes do."""
+        """Start a new thread if the old one has ended, which only an external cause can do."""
         with self._changed:
             if self._thread.is_alive():
                 return
@@ -211,7 +211,7 @@ class Worker:
             most: largest number of jobs, 0 for the default.
             seconds: longest predicted time of the first job.
         """
-        # Each user has at most one running question.
+        # At most one question of each user runs at a time.
         served = {job.visitor for job in self._running if job.visitor is not None}
         found: list[Job] = []
         total = 0.0
@@ -242,7 +242,7 @@ class Worker:
         """Run jobs to their end, even if they fail, and wake their callers."""
         try:
             self._run_jobs(jobs)
-        # A failure of any kind must not end the thread, because all other requests wait for it.
+        # No failure may end the thread, because all other requests wait for it.
         except BaseException as error:
             self._run_singly(jobs, error)
         with self._changed:

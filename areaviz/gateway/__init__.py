@@ -1,1 +1,1 @@
-"""The gateway in front of the app. It admits users and limits the messages of clients."""
+"""The gateway in front of the app, which admits users and limits the messages of clients."""

@@ -1,4 +1,4 @@
-"""Serves an app below a path, such as /areaviz, behind a proxy that strips the path or keeps it."""
+"""Serving of an app below a path such as /areaviz, behind a proxy that strips or keeps it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def check_base_path(base: str) -> str:
 class BasePath:
     """Passes requests on to `app` without the base path, and adds it to redirects.
 
-    A page loads everything by relative URLs. So the app itself need not know the base path, and a
-    proxy may strip it.
+    A page loads everything by relative URLs. The app therefore works without knowing the base path,
+    and a proxy may strip it.
 
     Args:
         app: answers requests without the base path.
@@ -50,7 +50,7 @@ class BasePath:
         if not self.base or scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
         if scope["path"] == self.base and scope["type"] == "http":
-            # The first page needs the final slash for its relative URLs.
+            # The relative URLs of the first page require the final slash.
             query = scope.get("query_string", b"").decode("latin-1")
             return await redirect(send, f"{self.base}/{'?' if query else ''}{query}")
 

@@ -1,4 +1,4 @@
-"""Drops WebSocket messages that are too large while they arrive, without closing the connection.
+"""Removal of WebSocket messages that are too large on arrival, without closing the connection.
 
 uvicorn would collect a whole message before anything could check it, and would close the connection
 for a message above its limit. The browser would then reconnect and send the message again.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import secrets
 
-# Replaces a message that was too large. It is random, so that no client can send it.
+# The text that replaces a message that was too large. It is random, so that no client can send it.
 TOO_LARGE = secrets.token_bytes(16)
 
-# Added to the size of every frame of a message, so that the number of empty frames is limited too.
+# Bytes added to the size of every frame, so that the number of empty frames is limited too.
 _FRAME_COST = 64
 
 _FINAL, _MASKED = 0x80, 0x80
@@ -21,21 +21,21 @@ _CONTINUATION, _BINARY, _CONTROL = 0x0, 0x2, 0x8
 class FrameFilter:
     """Copies the frames that a client sends, without messages that are too large.
 
-    As soon as the size of such a message is known, the filter ends it by a frame with `TOO_LARGE`
-    and drops the rest of its bytes on arrival. RFC 6455, section 5.2, defines the format of frames.
+    As soon as such a message is known to be too large, the filter ends it with a frame that
+    contains `TOO_LARGE`. It drops the remaining bytes on arrival. RFC 6455, section 5.2, defines
+    frames.
 
     Args:
-        max_bytes: the size of the largest message that is copied.
+        max_bytes: maximum size of a message that is copied.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         # The incomplete head of the next frame.
         self._head = bytearray()
-        # Number of bytes that are missing from the current frame's payload, and whether to copy
-        # them.
+        # Number of missing bytes of the current frame's payload, and whether to copy them.
         self._left, self._is_copied = 0, True
-        # Number of bytes of the current message so far, and whether to drop the rest of it.
+        # Number of bytes of the current message so far, and whether to drop the remaining bytes.
         self._message_bytes, self._is_dropping = 0, False
 
     def feed(self, data: bytes) -> bytes:
@@ -65,7 +65,7 @@ class FrameFilter:
         return view
 
     def _head_length(self) -> int:
-        """Return the length of the head, as far as its first two bytes determine it."""
+        """Return the length of the head, or of the part that is known from its first two bytes."""
         if len(self._head) < 2:
             return 2
         more = {126: 2, 127: 8}.get(self._head[1] & 0x7F, 0)
@@ -79,8 +79,8 @@ class FrameFilter:
         self._left, self._is_copied = size, True
         opcode, is_final = first & 0x0F, bool(first & _FINAL)
         if opcode >= _CONTROL:
-            # Control frames such as pings may come between the frames of a message. They are small,
-            # because the protocol rejects larger ones by their head.
+            # Control frames such as pings may come between the frames of a message. They are always
+            # copied, because the protocol limits their size.
             kept += self._head
             return
         if opcode != _CONTINUATION:

@@ -1,4 +1,4 @@
-"""The gateway in front of the app: checks of requests and sockets before Streamlit receives them.
+"""The gateway in front of the app, which checks requests and sockets before Streamlit gets them.
 
 It is plain ASGI, because other kinds of middleware do not see WebSockets.
 """
@@ -26,14 +26,14 @@ from areaviz.shares.visitors import Visitor, find_network
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# A user may send at once as many messages and bytes as are allowed in these seconds.
+# Number of seconds whose allowed messages and bytes a user may send at once.
 MESSAGE_BURST_SECONDS, BYTE_BURST_SECONDS = 10.0, 30.0
 
 HEALTH, STREAM = "/_stcore/health", "/_stcore/stream"
 _CORE = "/_stcore/"
 _OPEN_CORE = (HEALTH, "/_stcore/host-config", UPLOADS, "/_stcore/bidi-components/")
 
-# Streamlit's own sign-in, which the app does not use.
+# The path of Streamlit's own sign-in, which the app does not use.
 _CLOSED = ("/auth/", "/oauth2callback")
 
 NOT_OURS = (
@@ -117,8 +117,8 @@ class Gateway:
         visitor = self._visitor_of(head)
         reader = visitor.reader
         if not visitor.address:
-            # Pages ask Streamlit for the user's address. Hide it, so that they do not count all
-            # users behind one proxy as one.
+            # Pages ask Streamlit for the user's address. It is hidden, so that pages do not count
+            # all users behind one proxy as one user.
             scope = {**scope, "client": None}
 
         async def send_noted(message: Message) -> None:
@@ -148,7 +148,8 @@ class Gateway:
         if self._sign_in is not None:
             if not self._sign_in.admits(head):
                 return await self._sign_in.answer(head, receive, send)
-            # A token in a URL would stay in the browser's history and in copied links.
+            # A token must not stay in the URL, where the browser's history and copied links would
+            # keep it.
             token, where = without_token(head)
             if token or head.path == PATH:
                 return await redirect(send, where)

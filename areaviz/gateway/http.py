@@ -1,4 +1,4 @@
-"""HTTP for the gateway: the head of a request or a handshake, and the gateway's own responses."""
+"""HTTP for the gateway: the heads of requests and handshakes, and the gateway's own responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALWAYS = (
 )
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"(https?)://(.+)")
-# A path on this server. A second slash would make it the URL of another server.
+# A path on this server. A path with a second slash would be the URL of another server.
 _PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 _PORTS = {"http": "80", "https": "443"}
 
@@ -79,12 +79,12 @@ class Head:
         return found
 
     def is_for(self, names: frozenset[str]) -> bool:
-        """Return whether the request addresses this server and does not come from another website.
+        """Return whether the request names this server and does not come from another website.
 
         Names are compared as text, so no name server is queried.
         """
         hosts, origins = self.headers.get("host", ()), self.headers.get("origin", ())
-        # The app might read the second of two headers with one name.
+        # The app might read the second of two headers with equal names.
         if len(hosts) != 1 or len(origins) > 1:
             return False
         name, port = name_and_port(hosts[0])

@@ -1,8 +1,8 @@
 """Limits on the number of connections. An idle connection is closed to make room for a new one.
 
 The limit is on file descriptors, because they run out first. A connection takes one. A session
-takes three more, which Streamlit frees only minutes after the visitor has left. So this module asks
-the operating system for the number of open descriptors instead of adding them up.
+takes three more, which Streamlit frees only minutes after the visitor has left. This module
+therefore asks the operating system for the number of open descriptors.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ except ImportError:  # Windows has no such limit.
 
 log = logging.getLogger(__name__)
 
-# Descriptors of a session besides its connection, and descriptors reserved for files, databases and
-# sessions that are about to start.
+# Descriptors of a session in addition to its connection, and descriptors reserved for files,
+# databases and sessions that are about to start.
 DESCRIPTORS_PER_SESSION, RESERVED_DESCRIPTORS = 3, 64
 
-# Largest number of connections in total, and from one address that is neither local nor a proxy's.
+# Maximum number of connections in total, and from one address that is neither local nor a proxy's.
 MOST, MAX_CONNECTIONS_PER_CLIENT = 4096, 128
 UNLIMITED = 65536
 LOOK_SECONDS = 0.25
@@ -54,7 +54,8 @@ class Connections:
         self._limit, self._proxies = limit, proxies
         self._seats: dict[asyncio.BaseTransport, ConnectionSlot] = {}
         self._by_client: Counter[str] = Counter()
-        # Descriptors in use at the last check, descriptors taken since, and the time of the check.
+        # Descriptors in use at the last check, descriptors taken since then, and the time of the
+        # check.
         self._seen, self._since, self._looked = 0, 0, -1.0
 
     def __len__(self) -> int:
@@ -94,7 +95,7 @@ class Connections:
             seat.waiting = False
 
     def wait(self, transport: asyncio.BaseTransport) -> None:
-        """Mark a connection as waiting after its response. It is the newest of the waiting ones."""
+        """Mark a connection as waiting after its response. It becomes the newest waiting one."""
         if seat := self._seats.pop(transport, None):
             seat.waiting = True
             self._seats[transport] = seat
@@ -118,7 +119,7 @@ class Connections:
         return self._seen + self._since, self._limit
 
     def _make_room(self, descriptors: int, reserve: int) -> bool:
-        """Return whether spare descriptors are free. If not, close an idle connection."""
+        """Return whether these descriptors are free. If they are not, close an idle connection."""
         used, limit = self.descriptors()
         if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
             return True
@@ -137,7 +138,7 @@ class Connections:
         return True
 
     def _is_shared(self, client: str) -> bool:
-        """Return whether many users share an address: this machine's own, or a proxy's."""
+        """Return whether many users may share an address, as with this machine and proxies."""
         return client in self._proxies or is_loopback(client)
 
 

@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 MEDIA = "/media/"
 
-# Largest number of file names per user.
+# Maximum number of file names per user.
 MAX_NAMES = 4096
 _ADDRESS = re.compile(r"/media/([0-9A-Za-z._-]+)")
 
@@ -31,10 +31,10 @@ class _Reader:
 class Media:
     """The files whose URLs were sent to each user's pages.
 
-    Streamlit serves these URLs to everyone, even for a while after the session has ended. Here they
-    expire when the user's last socket closes, or when the session that is kept for a returning user
-    ends. Users are identified by the id in their cookie. A socket without a cookie has no files
-    here.
+    Streamlit serves these URLs to everyone, even for a while after the session has ended. The
+    gateway lets them expire when the user's last socket closes, or when the session that is kept
+    for a returning user ends. Users are identified by the id in their cookie. Without a cookie no
+    file is served.
 
     Args:
         back_seconds: seconds that a session is kept for a user who may return.
@@ -92,7 +92,7 @@ def find_media_names(content: bytes) -> set[str]:
     except DecodeError:
         return set()
     addresses = [message.page_config_changed.favicon, message.logo.image, message.logo.icon_image]
-    # A download whose file is created on request.
+    # The URL of a download whose file is created on request.
     addresses.append(message.backend_operation_response.deferred_file.url)
     if message.HasField("delta"):
         addresses += _iterate_addresses(message.delta.new_element)

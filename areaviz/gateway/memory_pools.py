@@ -1,4 +1,4 @@
-"""Limits the memory of the app when many threads run."""
+"""A limit on the app's memory when many threads run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks a message of a page before it is parsed, by counting the values in it.
+"""A check of a page's message before it is parsed, by the number of values in it.
 
 A message is a Streamlit `BackMsg`. A megabyte can contain half a million values of two bytes each,
 and each would become an object of a hundred bytes.
@@ -18,8 +18,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from areaviz.shares.limits import MESSAGE_VALUES, MESSAGE_WIDGETS
 from areaviz.trace.errors import InputError
 
-# The messages that the app needs. It leaves out "clear_cache", which would clear the caches of all
-# visitors.
+# The kinds of messages that the app needs. "clear_cache" is missing, because it would clear the
+# caches of all visitors.
 PASSED = frozenset(
     (
         "rerun_script",
@@ -30,7 +30,7 @@ PASSED = frozenset(
     )
 )
 
-# The message that makes the app run a page.
+# The kind of message that makes the app run a page.
 RERUN = "rerun_script"
 
 _MAX_DEPTH = 16
@@ -54,7 +54,7 @@ class _Field:
     # The message type of a field that contains a message, or None.
     message: Any
     is_widget: bool
-    # Whether each byte can be a value, because numbers are packed.
+    # Whether each byte can be a value, because the numbers are packed.
     is_packed: bool
 
 
@@ -78,7 +78,7 @@ def find_kind(content: bytes) -> str:
 
 
 def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, depth: int) -> None:
-    """Subtract the values of one message from the remaining ones.
+    """Subtract the values of one message from the numbers of values that are still allowed.
 
     Args:
         content: all bytes.
@@ -116,7 +116,7 @@ def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, de
 
 
 def _skip(content: bytes, at: int, wire: int) -> int:
-    """Return the end of the number that starts here."""
+    """Return the position after the number that starts at `at`."""
     if wire == _VARINT:
         return _read_varint(content, at)[1]
     if wire == _FIXED64:

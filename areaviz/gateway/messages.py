@@ -1,7 +1,7 @@
-"""Rules for messages from a WebSocket: when they may come, how large, and how often.
+"""Rules for messages from a WebSocket, on their time, size and frequency.
 
-A message that breaks a rule is refused with a note on the page, and the session continues. A
-message that the app does not need is dropped.
+If a message breaks a rule, a note on the page says so and the session continues. A message that the
+app does not need is dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from areaviz.trace.errors import InputError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Messages up to this length are checked in less than 10 ms, so they need no thread.
+# Maximum length of messages that are checked without a thread, in less than 10 ms.
 SHORT_BYTES = 8192
 
 # Codes with which a socket is closed.
@@ -54,8 +54,8 @@ async def run_conversation(
     """Run the app for an admitted socket, once its first message has arrived.
 
     As soon as Streamlit gets a socket, it starts a session, which takes memory and file
-    descriptors. So it gets the socket late. A socket that returns to its session is passed on at
-    once, because its page may have nothing to send.
+    descriptors. It therefore gets the socket only with the first message. A socket that returns to
+    its session is passed on at once, because its page may have nothing to send.
     """
     connect = await receive()
     socket = _Socket(receive, send, rules)
@@ -80,7 +80,7 @@ async def run_conversation(
 
 
 class _Socket:
-    """A socket for the app. `held` has the messages that came before the app ran."""
+    """A socket for the app. `held` contains the messages that came before the app ran."""
 
     def __init__(self, receive: Receive, send: Send, rules: SocketRules) -> None:
         self._receive, self._send, self._rules = receive, send, rules

@@ -7,7 +7,7 @@ with `send_command`:
     with listening({"status": status}, port=8501): ...
     ask(8501, "status")
 
-A question is one line, {"command": "status", "words": []}, and so is the reply, {"answer": ...} or
+A command is one line, {"command": "status", "words": []}, and so is the reply, {"answer": ...} or
 {"problem": "..."}. A separate thread answers, so commands work even while the web server is busy.
 """
 
@@ -30,14 +30,14 @@ from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
 
-# Takes the words of the command line and returns JSON values. The operator sees the message of an
-# InputError or a BackendError.
+# Function that takes the words of the command line and returns JSON values. The operator sees the
+# message of an InputError or a BackendError.
 Command = Callable[[Sequence[str]], object]
 
-# The environment variable for another folder of the socket than the user's runtime folder.
+# Environment variable with a folder for the socket. The default is the user's runtime folder.
 SETTING = "AREAVIZ_RUNTIME"
 LINE_BYTES, SECONDS = 2**20, 20.0
-# Seconds between two checks of whether the app ends.
+# Seconds between two checks of whether the app is ending.
 STOP_SECONDS = 0.1
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -54,7 +54,8 @@ def serve_commands(commands: Mapping[str, Command], port: int) -> Iterator[None]
     """
     try:
         path = _get_socket_path(port)
-        # Remove the stale socket of a killed process. No other app can be using this port.
+        # A killed process leaves its socket behind. It is removed, as no other app can use this
+        # port.
         path.unlink(missing_ok=True)
         server = _Server(commands, path)
     except (OSError, AttributeError, InputError) as error:

@@ -1,4 +1,4 @@
-"""uvicorn's two protocols with limits on heads, bodies, idle time, messages and connections.
+"""The two protocols of uvicorn with limits on heads, bodies, idle time, messages and connections.
 
 uvicorn itself waits forever for the head of a request, and does not count sockets.
 """
@@ -18,22 +18,22 @@ from areaviz.shares.limits import HEAD_SECONDS, MESSAGE_KILOBYTES
 
 HEAD_BYTES = 32768
 
-# Minimum rate of a whole body, and minimum number of its bytes in each window of a few seconds.
+# Minimum rate of a whole body, and minimum number of bytes in each window of a few seconds.
 BODY_BYTES_PER_SECOND = 16_384
 WINDOW_SECONDS, WINDOW_BYTES = 5.0, 20_480
 
-# Seconds that a client may pause in reading a response, and may take to answer a closing handshake.
+# Seconds for which a client may stop reading a response, and seconds to answer a closing handshake.
 STALLED_SECONDS, CLOSE_SECONDS = 60.0, 2.0
 
 # The key of the `BoundedSocket` in the state of a socket's scope.
 SOCKET = "areaviz_socket"
 
-# Used in place of the number of head bytes while a body arrives.
+# Stands in place of the number of head bytes while a body arrives.
 _IN_BODY = -1
 
 
 class BoundedRequests(HttpToolsProtocol):
-    """An HTTP connection that takes a seat among `connections`."""
+    """An HTTP connection that takes one of the slots in `connections`."""
 
     transport: asyncio.Transport
 
@@ -46,7 +46,7 @@ class BoundedRequests(HttpToolsProtocol):
         self._window_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first head, or answer that there is no room."""
+        """Wait for the first head, or answer that there is no free slot."""
         super().connection_made(transport)
         if self._seats.try_admit(transport):
             self._allow(HEAD_SECONDS.value())
@@ -54,7 +54,7 @@ class BoundedRequests(HttpToolsProtocol):
             self._end(503, FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give up the seat, and stop all timers."""
+        """Free the slot, and stop all timers."""
         self._allow(None)
         self._end_window()
         self.resume_writing()
@@ -65,7 +65,7 @@ class BoundedRequests(HttpToolsProtocol):
         """Read data, unless the head has become too long."""
         left = HEAD_BYTES - self._head_bytes
         if self._head_bytes != _IN_BODY and len(data) > left:
-            # The bytes within the limit may contain the end of the head.
+            # The bytes within the limit may complete the head.
             self._feed(data[:left])
             data = data[left:]
             if self._head_bytes != _IN_BODY and not self.transport.is_closing():
@@ -109,7 +109,7 @@ class BoundedRequests(HttpToolsProtocol):
         super().on_response_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Pass the connection and its seat on to the WebSocket protocol."""
+        """Pass the connection and its slot on to the WebSocket protocol."""
         self._allow(None)
         super().handle_websocket_upgrade()
 
@@ -147,7 +147,7 @@ class BoundedRequests(HttpToolsProtocol):
         return int(given) if given.isdigit() and len(given) < 12 else 0
 
     def _allow(self, seconds: float | None) -> None:
-        """End the connection after some seconds of reading, or never for None."""
+        """End the connection after some seconds of reading. None removes the limit."""
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
@@ -166,7 +166,7 @@ class BoundedRequests(HttpToolsProtocol):
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
-    """A WebSocket with the seat of its connection.
+    """A WebSocket with the slot of its connection.
 
     Messages above the limit are dropped on arrival. A client that sends more bytes per second than
     its user's quota is read more slowly.
@@ -199,7 +199,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         self._seats.wait(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give up the seat."""
+        """Free the slot."""
         if self._reading is not None:
             self._reading.cancel()
         self._seats.leave(self.transport)
@@ -219,7 +219,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
 
     def _read_on(self) -> None:
         self._reading = None
-        # uvicorn itself pauses while a message waits for the app, and resumes afterwards.
+        # uvicorn itself pauses while a message waits for the app, and then resumes.
         if not self.read_paused and not self.transport.is_closing():
             self.transport.resume_reading()
 

@@ -1,4 +1,4 @@
-"""Serves the app with uvicorn behind its gateway, with a bounded log and visitor statistics."""
+"""Serving of the app with uvicorn behind its gateway, with a bounded log and visitor statistics."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from areaviz.trace.errors import InputError
 SCRIPT = Path(__file__).with_name("app_script.py")
 PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 
-# Connections that the system queues, and connections accepted at once.
+# Number of connections that the system queues, and number of connections accepted at once.
 QUEUE, AT_ONCE = 2048, 8
 
-# File descriptors that are enough for the largest number of connections.
+# Number of file descriptors that is enough for the maximum number of connections.
 ROOMY = MOST * (1 + DESCRIPTORS_PER_SESSION)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -107,10 +107,10 @@ def _measure_memory_megabytes() -> int | None:
 
 
 class OncePerSecond(logging.Filter):
-    """Drops a line if its cause was logged within the last second, and counts dropped lines.
+    """A filter that drops a log line if its cause was logged within the last second.
 
-    A cause is the logger, the text without its arguments, and the type of error. Repeating an error
-    therefore cannot fill the disk.
+    It counts the dropped lines. A cause is the logger, the text without its arguments, and the type
+    of error. Repeated errors therefore cannot fill the disk.
     """
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ class _Server(uvicorn.Server):
 
 
 def open_listening_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Raise InputError if the port or the address is not available."""
+    """Return a listening socket. Raise InputError if the port or address is not available."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()
@@ -171,11 +171,11 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
 
 
 def _configure_streamlit(place: AppPlace) -> None:
-    """Set Streamlit's options for a server that it does not run itself."""
+    """Set Streamlit's options for a server that Streamlit does not start itself."""
     config.set_option("server.address", place.host)
     config.set_option("server.port", place.port)
     config.set_option("server.allowedHosts", sorted(place.known_as))
-    # Otherwise Streamlit queries the internet for this machine's address to print it.
+    # Otherwise Streamlit asks a server on the internet for this machine's address to print it.
     config.set_option("browser.serverAddress", place.host)
     config.set_option("server.headless", True)
     config.set_option("client.allowedOrigins", list(place.framing))

@@ -28,7 +28,7 @@ WRONG = "That access token is not valid. Check it with whoever runs the app, the
 TOO_MANY = "Too many wrong tokens came from your address. Try again in a minute."
 TOO_MANY_LINKS = "Too many links with a wrong token came from your address. Enter the token here."
 ATTEMPTS, WITHIN_SECONDS, ADDRESSES = 5, 60.0, 1024
-# After too many wrong links: seconds per comparison of a link, and how many links may wait.
+# Seconds per comparison of a link after too many wrong links, and number of links that may wait.
 LINK_SECONDS, LINKS_WAITING = 1.0, 10
 BODY_BYTES, BODY_SECONDS = 8192, 10.0
 
@@ -72,8 +72,8 @@ class SignIn:
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = (), base: str = "") -> None:
         self._key, self._cookie, self._framing = key, access.name_admission_cookie(port), framing
         self._base = base
-        # Count links separately, because a foreign page can make a browser request wrong links. A
-        # correct link still works after wrong ones, but links are then compared slowly.
+        # Links have a separate count, because a foreign page can make a browser request wrong
+        # links. After wrong links a correct link still works, but links are then compared slowly.
         self._typed = Attempts(TOO_MANY)
         self._linked = Attempts(TOO_MANY_LINKS, LINK_SECONDS, LINKS_WAITING)
 
@@ -101,7 +101,7 @@ class SignIn:
     async def _try(
         self, attempts: Attempts, head: Head, token: str, where: str, send: Send
     ) -> None:
-        """Answer one attempt. If the address has to wait, do not even compare the token."""
+        """Answer one attempt. The token is not even compared if the address has to wait."""
         wait = attempts.next_wait(head.client)
         if wait is None:
             return await self._form(send, 429, where, attempts.refusal)

@@ -1,4 +1,4 @@
-"""The private parts of Streamlit that the gateway reads, each with a test."""
+"""Access to private parts of Streamlit that the gateway needs. Each one has a test."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Uploads within the quotas of a session, a user, an address and the whole app.
 
-Bytes count when they arrive. So a user who announces files and sends nothing takes no room from
-other users.
+Bytes count when they arrive. A user who announces files but sends nothing therefore takes no room
+from other users.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 UPLOADS = "/_stcore/upload_file/"
 
-# Seconds between checks of a silent upload. It ends with its session.
+# Seconds between checks of whether the session of a silent upload still exists.
 LOOK_SECONDS = 2.0
-# Seconds that an upload waits for other uploads of the user.
+# Maximum seconds that an upload waits for other uploads of the user.
 TURN_SECONDS = 60.0
 
 _MEGABYTE = 2**20
@@ -48,7 +48,7 @@ class _Upload:
 
 
 class _Refused(Exception):
-    """Raised if an upload cannot continue. It has the reason and the HTTP status."""
+    """An upload cannot continue. The error has the reason and the HTTP status."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -83,10 +83,10 @@ class Uploads:
             await answer_text(send, error.status, error.sentence)
 
     def _check_head(self, head: Head, upload: _Upload) -> None:
-        """Raise _Refused if the head of an upload shows that it is too large."""
+        """Raise _Refused if the head of an upload announces too many bytes."""
         length = head.one("content-length")
         self._check_session(upload)
-        # Chunked uploads have no length in advance, so they could not be refused in time.
+        # Chunked uploads announce no length, so they could not be refused in time.
         if not length.isdigit() or len(length) > 12 or "transfer-encoding" in head.headers:
             raise _Refused(411, NO_LENGTH)
         self._check_room(upload, int(length))
@@ -94,7 +94,7 @@ class Uploads:
     async def _wait_for_turn(self, visitor: Visitor) -> None:
         """Wait for a place among the running uploads. Raise _Refused if none becomes free in time.
 
-        Behind a proxy with HTTP/2, browsers send all chosen files at once.
+        Behind a proxy with HTTP/2, browsers send all chosen files at once, so uploads have to wait.
         """
         try:
             async with self._changed, asyncio.timeout(TURN_SECONDS):
