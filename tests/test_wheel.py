@@ -261,7 +261,9 @@ def test_missing_url_or_list_is_reported(bundle: Path, tmp_path: Path) -> None:
 
 def test_missing_model_is_known_from_the_release(bundle: Path) -> None:
     assert check_model_name("small", ["small"]) == "small"
-    to_get = "is not here; fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then"
+    to_get = (
+        "is not here. To get it, fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then"
+    )
     with pytest.raises(InputError, match=f'The model "large" {to_get}'):
         check_model_name("large", ["small"])
     with pytest.raises(InputError, match=f'The model "larger" {to_get}'):

@@ -64,7 +64,7 @@ def check_model_name(name: str, known: Collection[str]) -> str:
         return name
     released = {} if IS_CLONE else read_digests(MODEL_DIGESTS)
     if not known or f"{name}{CARD}" in released:
-        raise InputError(f'The model "{shorten(name)}" is not here; {to_get_models()}.')
+        raise InputError(f'The model "{shorten(name)}" is not here. To get it, {to_get_models()}.')
     raise InputError(f'Model "{shorten(name)}" does not exist. Choose one of: {", ".join(known)}.')
 
 
