@@ -34,7 +34,7 @@ class AreaOptions:
     value_mode: str = "sum"
     # Rows and columns of a memory that is a grid, stored row by row. None for a sequence.
     shape: tuple[int, int] | None = None
-    # Taps of a convolution over neighbouring keys and values. 1 for no convolution.
+    # Width of a convolution over neighbouring keys and values, 1 for no convolution.
     convolution: int = 1
     # Whether every head learns a bias per area shape, which is added to the logit.
     size_bias: bool = False

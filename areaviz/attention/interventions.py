@@ -43,10 +43,10 @@ Note = Callable[[Logits], None]
 
 @dataclass(frozen=True, slots=True)
 class LogitRecorder:
-    """A request for the logit terms of one layer of a site."""
+    """A callback for the logit terms of one layer of a site."""
 
     site: str
-    # 0-based.
+    # Layer, counted from 0.
     layer: int
     note: Note
 
@@ -133,7 +133,7 @@ class NetworkInterventions:
         return cls(tuple(list_changes_by_site(changes, sites)), heads, hides, memories, shares)
 
     def get_share(self, site: str) -> Share:
-        """Return how scores become weights at a site: by its last change, or else by default."""
+        """Return how scores become weights at a site, by its last change or by default."""
         return next((one for one in reversed(self.shares) if one.site == site), Share(site))
 
     def list_hidden(self, field: str) -> list[int]:

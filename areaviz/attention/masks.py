@@ -1,4 +1,4 @@
-"""Masks of items, and the masks of areas that follow from them.
+"""Masks of items, and the masks of areas that they imply.
 
 Shapes: N rows (batch and heads together), Q queries, M memory items, R areas. An area is allowed
 only if all its items are allowed.
@@ -92,8 +92,8 @@ def combine_masks(
         key_padding_mask: bool [B, M], B the first axis. **True = padding**, as in
             nn.MultiheadAttention.
         is_causal: whether query i may attend only to areas whose last item, counted row by row, is
-            at most i + M - Q. (For Q != M, scaled_dot_product_attention aligns at the beginning
-            instead.)
+            at most i + M - Q. (For Q != M, scaled_dot_product_attention aligns queries and items at
+            their beginning instead.)
 
     Raises:
         ValueError: if a mask does not fit the query and key.
@@ -117,7 +117,7 @@ def combine_masks(
 def zero_nonfinite_items(
     key: Tensor, value: Tensor, queries: int, mask: ItemMask
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Set items that hold NaN or infinity to zero, because 0 * NaN would spoil masked sums.
+    """Set items with NaN or infinity to zero, because 0 * NaN would turn masked sums into NaN.
 
     Returns:
         The key and value with those items set to zero, and the queries that may attend to such an

@@ -35,8 +35,9 @@ class AreaMemory:
     value: Tensor
     # bool [B, 1, 1, R], or None if every area is allowed.
     allowed: Tensor | None
-    # Inputs of the areas that end at the next item, [B, H, at most size, D]: the areas that end at
-    # the last item or, if keys are learned, the last items.
+    # Keys and values from which the areas that end at the next item are computed, [B, H, at most
+    # size, D]. They belong to the areas that end at the last item or, for learned keys, to the last
+    # items.
     recent_key: Tensor
     recent_value: Tensor
     # Inputs of the convolution for the next item, keys and values side by side: [B, at most taps -

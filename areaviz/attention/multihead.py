@@ -121,7 +121,7 @@ class KeysAndValues(nn.Module):
         key_padding_mask: Tensor | None = None,
         interventions: LayerInterventions | None = None,
     ) -> AreaMemory:
-        """Pool the keys and values of every area of a finished memory once."""
+        """Compute the keys and values of every area of a finished memory once."""
         key, value = self.project_items(memory_BMW, key_padding_mask, interventions=interventions)
         grid = self.areas.make_grid(memory_BMW.shape[1])
         allowed = bias = multipliers = None
@@ -136,7 +136,7 @@ class KeysAndValues(nn.Module):
             self._compute_area_keys(key, grid),
             pool_areas(value, grid, self.areas.value_mode),
         )
-        # A finished memory does not grow, so its last items are not needed.
+        # A finished memory does not grow, so its last items are not stored.
         recent = (key[:, :, :0], value[:, :, :0], memory_BMW[:, :0])
         return AreaMemory(keys, values, allowed, *recent, bias, interventions, multipliers)
 

@@ -1,4 +1,4 @@
-"""Pooling over every area of a memory, without a summed area table.
+"""Means, sums and maxima over every area of a memory, without a summed area table.
 
 Shapes: N batch, H x W memory grid, M = H*W items, R areas, D trailing values (any meaning).
 
@@ -104,7 +104,7 @@ def choose_sum_dtype(dtype: torch.dtype) -> torch.dtype:
 def _iterate_growth(
     slab: Mapping[tuple[int, int], Tensor], grid: AreaGrid
 ) -> Iterator[tuple[tuple[int, int], Tensor, Tensor, int]]:
-    """Yield how areas grow from smaller ones, shape by shape.
+    """Yield for each shape the parts from which its areas are computed.
 
     Yields:
         The shape, the areas that are one row or column smaller, the strip to add to them, and the

@@ -1,4 +1,4 @@
-"""The parameters and the results of one call of area attention.
+"""The parameters and the results of one call of `area_attention`.
 
 The caller creates the parameters once. They go unchanged to every implementation and to the kernel.
 """

@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Runs requests that differ only in their input and given output. Raises an error for the whole
-# batch.
+# Function that runs requests that differ only in their input and given output. It raises an error
+# for the whole batch.
 Run = Callable[[Sequence[Request], Progress], list[Trace]]
 
 # Time after which a run gives way to other users.

@@ -1,4 +1,4 @@
-"""The interface of models towards decoding, and the result of decoding."""
+"""The interface of models that decoding uses, and the result of decoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registry of models by family. An entry loads a checkpoint and turns requests into traces."""
+"""The registry of models by family. Each class loads checkpoints and turns requests into traces."""
 
 from collections.abc import Mapping
 from pathlib import Path

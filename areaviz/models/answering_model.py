@@ -37,7 +37,7 @@ from areaviz.trace.request import Request
 
 ALTERNATIVES = 5
 MAX_NAMED_WORDS = 8
-"""Largest number of unknown words to name in the warning."""
+"""Maximum number of unknown words that the warning names."""
 
 
 @dataclass(frozen=True, slots=True)

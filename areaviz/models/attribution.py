@@ -1,6 +1,6 @@
 """Gradient times input, which shows how the probability of an output changes with an input item.
 
-It complements attention, which shows what was read. `areaviz/trace/attribution.py` turns the values
+It complements attention, which shows what a model read. `areaviz/trace/attribution.py` turns it
 into maps.
 
 Shapes: B examples, always one here, T outputs, N items, W width of an embedding.
@@ -34,7 +34,7 @@ class AttributedRun:
 
     Args:
         network: the network that ran.
-        inputs: a batch of one for each field, in the network's order. None for a missing input.
+        inputs: a batch of one example per field, in the network's order. None if it is missing.
         target_1T: the output, as it was fed to the decoder.
         ids: the output, as ids of the tokenizer.
         changed: the changes of the run.

@@ -1,4 +1,4 @@
-"""The interface of models towards the backend."""
+"""The interface of models that backends use."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class EncoderStates:
 
     Args:
         ends: the last states of both directions, [B, C].
-        items: the items to attend to. None without attention.
+        items: the items to attend to, or None if the network has no attention.
     """
 
     ends: Tensor

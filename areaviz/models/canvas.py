@@ -48,11 +48,11 @@ def resize_to_square(picture: Picture, side: int) -> Tensor:
 
 
 def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
-    """Fit a picture into a square in grey, as light ink on a dark ground: float32 [S, S], 0..1.
+    """Fit a picture into a grey square, as light ink on a dark background: float32 [S, S], 0..1.
 
-    The proportions are kept. The border of the picture shows its ground. If the pixels that differ
-    from the ground are mostly darker, the picture is inverted. This also works for a photograph of
-    paper in dim light.
+    The proportions are kept. The background is estimated from the border of the picture. If the
+    pixels that differ from it are mostly darker, the picture is inverted. This also works for a
+    photograph of paper in dim light.
 
     Returns:
         The square, the picture's place in it, and whether the picture was inverted.
@@ -62,7 +62,7 @@ def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     height = max(1, round(picture.height * scale))
     width = max(1, round(picture.width * scale))
     grey = _resize_pixels(picture, (height, width)).float().mean(0)
-    # The median of the border is the ground, because a digit rarely reaches the border.
+    # The background is the median of the border, because a digit rarely reaches the border.
     border = torch.cat([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     ground = border.median()
     darker, lighter = (ground - grey).clamp(min=0), (grey - ground).clamp(min=0)

@@ -114,7 +114,7 @@ def list_shared_files(folder: Path) -> list[str]:
         with safe_open(folder / WEIGHTS, "pt") as header:
             named = (header.metadata() or {}).get(SHARED)
     except SafetensorError:
-        # Loading the file reports the damage.
+        # A damaged file is reported later, when it is loaded.
         return []
     return [named] if named else []
 
@@ -171,7 +171,7 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
         raise make_damage_error(folder, WEIGHTS, files) from error
-    # Weights can be readable and still be useless, for example after a training run that diverged.
+    # Readable weights may still be useless, for example after a training run that diverged.
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
         raise make_damage_error(folder, WEIGHTS, files)
 

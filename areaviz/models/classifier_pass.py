@@ -1,4 +1,4 @@
-"""The result of every model that reads digits, and its training loss.
+"""The result of a digit classifier for a batch, and its training loss.
 
 Shapes: B pictures, T looks, K scales, S side of a patch, M cells, D digits to be read, C classes.
 """
@@ -17,7 +17,7 @@ from areaviz.attention.hard import compute_reinforce_loss
 
 @dataclass(frozen=True, slots=True)
 class ClassifierPass:
-    """The result for a batch of pictures, look by look.
+    """The result for a batch of pictures, with values for every look.
 
     Attention to locations sets `corners` and `seen`, attention to items sets `weights`. Random
     choices set `log_probability` and `baseline`.
@@ -83,7 +83,7 @@ def compute_reading_loss(
         loss = loss + early * F.cross_entropy(reading.logits.flatten(0, 1), labels_BT.flatten())
     if reading.log_probability is None or reading.baseline is None:
         return loss
-    # A look cannot change earlier answers, so it is rewarded only for later ones.
+    # A look cannot change earlier answers, so only later answers reward it.
     if reward == "looks":
         labels_BT = labels_BD.repeat_interleave(each, 1)
         right_BT = (reading.logits.argmax(2) == labels_BT).float() / each

@@ -31,7 +31,7 @@ LENGTH_PENALTY = 0.6
 
 
 class TransformerBase(GenerationNetwork):
-    """The base of the Transformers. A subclass creates the parts with these names."""
+    """The base of the Transformers. A subclass assigns the attributes listed here."""
 
     embedding: nn.Embedding
     decoder: nn.ModuleList
@@ -88,7 +88,7 @@ class TransformerBase(GenerationNetwork):
 
 
 class TransformerStepper:
-    """The state of decoding: the history of each layer, and the memories it attends to.
+    """The state of decoding, with the history of each layer and the memories that layers attend to.
 
     Each step appends the areas that end at the new item, so nothing is computed twice. The memories
     are computed once and shared by all beams of an example.
@@ -171,7 +171,7 @@ def compute_token_log_probabilities(logits: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class ReportingStepper:
-    """A stepper that reports its progress: the number of steps done, of at most `most`."""
+    """A stepper that reports its progress as the number of steps done, out of at most `most`."""
 
     inner: Stepper
     most: int

@@ -68,7 +68,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error means that a device or the machine ran out of memory."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
-    # On a CPU torch raises a plain RuntimeError, which has no class of its own.
+    # On a CPU, torch raises a plain RuntimeError, so only its message identifies the error.
     return "not enough memory" in str(error)
 
 

@@ -35,7 +35,7 @@ def to_unit_range(pictures: Images, device: torch.device) -> Tensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """The places where a network looked."""
+    """The places at which a network looked in a batch of pictures."""
 
     # (x, y) in pixels [B, T, 2]. For soft attention, the middles of the heaviest cells.
     middles: FloatArray

@@ -53,7 +53,7 @@ ALTERNATIVES = 5
 
 @dataclass(frozen=True, slots=True)
 class DigitReader:
-    """A model that reads the digits of a picture and records where it looked."""
+    """A model that reads the digits of a picture and records the places of its glimpses."""
 
     card: Card
     network: nn.Module
@@ -103,7 +103,7 @@ class DigitReader:
         return measure_reading(self.network, scenes, self.device)
 
     def measure_baselines(self, scenes: DigitScenes) -> dict[str, float]:
-        """Measure looks that ignore the picture, as a baseline, see `measure_baselines`."""
+        """Measure glimpses that ignore the picture, as a baseline, see `measure_baselines`."""
         return measure_baselines(self.network, scenes, self.device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
@@ -163,7 +163,7 @@ def _count_multiply_adds(network: nn.Module, side: int, device: torch.device) ->
 
 
 class _CountingDispatch:
-    """Add up the floating-point operations of all operators that torch has a formula for.
+    """A counter of floating-point operations, for all operators for which torch has a formula.
 
     We do not use torch's `FlopCounterMode`, because it defines `__torch_dispatch__` itself. Torch
     wraps such a method, and the wrapper imports torch's compiler, which takes 2 s of CPU. Torch
@@ -233,7 +233,7 @@ def _make_gazes(reading: ClassifierPass, canvas: Canvas) -> dict[str, Gaze]:
 def _make_context_gazes(
     network: nn.Module, ink_1SS: Tensor, reading: ClassifierPass, canvas: Canvas, request: Request
 ) -> dict[str, Gaze]:
-    """Return the coarse view, and the looks of a second run without this view.
+    """Return the coarse view, and the glimpses of a second run without this view.
 
     The second run uses the same random draws as the first.
     """
@@ -249,7 +249,7 @@ def _make_context_gazes(
 
 
 def _make_canvas_gaze(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
-    """Return a look at the whole canvas. `seen` is [T, 1, S, S], one picture per step."""
+    """Return a gaze over the whole canvas. `seen` is [T, 1, S, S], one picture per step."""
     side = canvas.side
     corners = canvas.convert_to_picture(
         np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32)

@@ -2,7 +2,7 @@
 
 Ba et al. 2015; survey Figs. 13 and 14. It has two recurrent layers: the lower one sees glimpses and
 names digits, the upper one only decides where to look. The upper one starts from a coarse view of
-the whole picture, so that the first glimpse is not a guess. The lower one never sees this view, so
+the whole picture, which informs the first glimpse. The lower one never sees this view, so
 it names only digits that it has looked at.
 
 Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.

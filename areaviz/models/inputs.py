@@ -48,7 +48,7 @@ class Input(Protocol):
         """Return the items as a field of the trace."""
 
     def read_parts(self, requests: Sequence[Request]) -> list[Tensor]:
-        """Return what the network reads of each request."""
+        """Return the tensor that the network reads for each request."""
 
     def make_batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Combine the parts of several requests into a batch on the network's device."""
@@ -164,7 +164,7 @@ def make_sound_field(sound: Sound, items: int) -> Field:
     """
     samples, step = len(sound.samples), SAMPLES_PER_ITEM
     starts_M = np.arange(items) * step
-    # The last frame of the last item extends beyond the start of a next item.
+    # The last frame of the last item ends after the point at which a next item would start.
     ends_M = np.minimum(starts_M + step, samples)
     ends_M[-1] = min(samples, starts_M[-1] + step + WINDOW)
     labels = tuple(f"{start / RATE:.2f} s" for start in starts_M)
@@ -173,7 +173,7 @@ def make_sound_field(sound: Sound, items: int) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class ClipInput:
-    """A clip as the small frames that the network watches: grey [F, S, S] or [F, S, S, 3]."""
+    """A clip as small frames for the network, in grey [F, S, S] or in colour [F, S, S, 3]."""
 
     noun = "clip"
     missing = "This model needs a clip. Choose or upload one."
@@ -186,7 +186,7 @@ class ClipInput:
         return 0 if request.clip is None else int(self.network.config.frames)
 
     def make_field(self, request: Request) -> Field:
-        """Return the watched frames."""
+        """Return the frames that the network reads."""
         assert request.clip is not None
         return make_clip_field(request.clip, self.count_items(request))
 
@@ -203,7 +203,7 @@ class ClipInput:
 
 
 def make_clip_field(clip: Clip, items: int) -> Field:
-    """Return the watched frames, each labelled with its number in the clip, from 1."""
+    """Return the frames that the network reads, labelled by their numbers in the clip from 1."""
     chosen_N = choose_frames(clip.frames, items)
     labels = tuple(f"frame {frame + 1}" for frame in chosen_N)
     return Field("clip", "clip", "", labels, np.stack([chosen_N, chosen_N + 1], 1))

@@ -1,4 +1,4 @@
-"""A language model that reads or continues a text and records both in a Trace.
+"""A language model that reads or continues a text and records its attention in a Trace.
 
 A translator has an input and an output. A language model has one text: the request's text, followed
 by the given target or by what the model writes.
@@ -118,7 +118,7 @@ def _get_given_text(request: Request) -> str:
 
 
 class PrefixStepper:
-    """A stepper whose rows all read a text before they write."""
+    """A stepper whose rows all read a given text before they write."""
 
     def __init__(self, inner: Stepper, begin: Sequence[int]) -> None:
         self._inner, self._begin = inner, list(begin)

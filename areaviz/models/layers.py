@@ -33,7 +33,7 @@ class AreaChoices:
             attention.
         key_mode: see `AreaOptions`.
         value_mode: see `AreaOptions`.
-        convolution: taps over neighbouring keys and values of every layer, 1 for no convolution.
+        convolution: width of the convolution over keys and values of every layer, 1 for none.
         size_bias: whether heads learn a bias per area size.
         known_size: the largest area that learned keys and biases were trained with, 0 for
             `area_size`.
@@ -126,7 +126,7 @@ class AreaChoices:
 
     @property
     def _learns_areas(self) -> bool:
-        """True if some of the network's parameters belong to area sizes."""
+        """True if some of the network's parameters depend on the area size."""
         return self.key_mode in LEARNED_KEYS or self.size_bias
 
 
@@ -168,7 +168,7 @@ class TransformerOptions(AreaChoices):
             InputError: if the parameters cover only smaller areas.
         """
         found = AreaChoices.with_area_size(self, area_size)
-        # A model without areas has `area_layers` 0.
+        # A model without areas has 0 `area_layers`.
         return (
             found if found is self else replace(found, area_layers=self.area_layers or self.layers)
         )

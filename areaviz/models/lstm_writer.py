@@ -1,4 +1,4 @@
-"""The LSTM that writes and attends to areas, for texts and clips.
+"""The LSTM decoder that attends to areas of texts and clips.
 
 The top layer of the LSTM attends. The context is combined with the state for the output and not fed
 back, so in training all tokens attend at once.
@@ -46,7 +46,7 @@ class EncodedItems:
 
 
 class LstmWriter(RecurrentWriter):
-    """The base of networks that write with an LSTM. A subclass creates the parts with these names.
+    """The base of networks that write with an LSTM. A subclass assigns the attributes listed here.
 
     Without attention, the LSTM gets the mean of all items before each token.
     """

@@ -31,7 +31,7 @@ class MemoryConfig:
     """The options of a memory network.
 
     Args:
-        words: all known words. A word's index here is its id.
+        words: all known words. The index of a word is its id.
         answers: the possible answers: words, or several words joined by commas.
         width: width of the embeddings.
         hops: number of hops over the facts.

@@ -1,4 +1,4 @@
-"""The base of all generating networks, and the result of one pass through a network.
+"""The base class of all generating networks, and the result of one pass through a network.
 
 Shapes: B examples, T target items, M memory items, C channels, V vocabulary, H heads, Q queries, R
 areas.
@@ -110,14 +110,14 @@ class SingleItemOptions:
 class GenerationNetwork(nn.Module):
     """The base of generating networks.
 
-    To add a network, write a subclass and add a line to `GENERATION_NETWORKS`.
+    For a new network, add a subclass and a line in `GENERATION_NETWORKS`.
     """
 
     # The fields that the network reads, in the order in which its methods take them.
     inputs: ClassVar[tuple[str, ...]]
-    # The network reads at most this many items of a text or of a given output.
+    # Maximum number of items of a text or of a given output that the network reads.
     most_items: ClassVar[int] = 1 << 16
-    # The network writes at most this many items if no source text determines the number.
+    # Maximum number of items that the network writes if no source text determines it.
     longest: ClassVar[int] = 30
 
     config: NetworkOptions

@@ -9,7 +9,7 @@ from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 
 MAX_NAMED_SYMBOLS = 8
-"""Largest number of unknown symbols to name."""
+"""Maximum number of unknown symbols that a warning names."""
 
 
 def list_output_warnings(

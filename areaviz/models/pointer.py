@@ -116,7 +116,7 @@ def reweight_logits(
     """Apply a request's changes to logits of single items.
 
     w' = f w / sum f w adds log f to each logit. If the changes ban every item that is left, they
-    are ignored for that step, because an output has to be chosen.
+    are ignored for this step, because the network has to choose an item.
     """
     own = changed.get_layer_changes(site, layer)
     steps, items = logits_BTN.shape[1:]

@@ -45,7 +45,7 @@ ALTERNATIVES = 5
 
 @dataclass(frozen=True, slots=True)
 class PointingModel:
-    """A model that points at points and records the weights of all points at every step."""
+    """A pointer network that records the weights of all points at every step of its answer."""
 
     card: Card
     network: PointerNetwork

@@ -98,7 +98,7 @@ class Ram(nn.Module):
         """
         each, aims_DBA2 = self.config.glimpses, []
         for digit in range(self.config.digits):
-            # A state determines the location of the next glimpse.
+            # Each state determines the location of the next glimpse.
             first = max(digit * each - 1, 0)
             # These states are not detached: location supervision also trains the features that find
             # a digit.

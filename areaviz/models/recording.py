@@ -1,4 +1,4 @@
-"""The parts of a Trace, made from one pass of a generating network.
+"""Functions that make the parts of a Trace from one pass of a generating network.
 
 Shapes: B examples, T target items, V vocabulary, K alternatives, L layers, H heads, Q queries, A
 areas, R areas of the longest example.
@@ -82,7 +82,7 @@ def find_longest_length(holds: Callable[[int], bool]) -> int:
 
 
 def weights_fit_in_memory(places: Places) -> bool:
-    """Return whether the weights of a trace fit in memory. No model has to run to know this."""
+    """Return whether the weights of a trace fit in memory, without running a model."""
     return compute_weights_bytes(places) <= MAX_TRACE_BYTES
 
 
@@ -223,7 +223,7 @@ def make_output(
 def list_changeable_places(
     network: GenerationNetwork, inputs: Mapping[str, int], target: int
 ) -> Places:
-    """Return what can be changed in a run of a network.
+    """Return the sites, layers, heads and items that can be changed in a run of a network.
 
     Args:
         network: the network.

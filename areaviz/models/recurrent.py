@@ -1,4 +1,4 @@
-"""The common base of recurrent networks that read items and write one token at a time.
+"""The base of recurrent networks that read items and write one token at a time.
 
 Shapes: B sentences, N = B * K rows of K beams per sentence, sentence by sentence, M source items, T
 target items, W width, C width of an encoded item, V vocabulary.
@@ -26,7 +26,7 @@ State = tuple[Tensor, ...]
 
 
 class TiedWords:
-    """Part of a network whose words and output share their embeddings."""
+    """A part of a network in which the input words and the output share their embeddings."""
 
     embedding: nn.Embedding
     dropout: nn.Dropout
@@ -64,7 +64,7 @@ class RecurrentWriter(TiedWords, GenerationNetwork):
 
 
 def find_items_to_read(source_BM: Tensor, hidden: Sequence[int]) -> Tensor:
-    """Return which items a recurrent network reads, bool [B, M]: neither padding nor hidden."""
+    """Return which items a recurrent network reads: bool [B, M], not padding and not hidden."""
     seen_BM = source_BM != PAD
     seen_BM[:, list(hidden)] = False
     return seen_BM

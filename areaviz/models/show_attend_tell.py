@@ -128,7 +128,7 @@ class CaptionPass:
 
 
 class ShowAttendTell(TiedWords, PictureNetwork):
-    """The captioner, from pixels to words. Training uses `usual`: see `compute_choice_loss`."""
+    """The captioner, from pixels to words. Training uses `usual`, see `compute_choice_loss`."""
 
     inputs = ("picture",)
     usual: Tensor

@@ -1,4 +1,4 @@
-"""The video captioner, which reads a clip and writes a sentence.
+"""The video captioner, which reads a clip and writes a sentence about it.
 
 Yao et al. 2015; multimedia paper, section IV-C. A convolutional network reads every frame
 separately, and another one reads the motion around it. An LSTM writes, and for each word it attends
@@ -156,7 +156,7 @@ class FrameEncoder(nn.Module):
 class MotionEncoder(nn.Module):
     """Convolutions in space and time over the changes from frame to frame, at half the size.
 
-    They see motion and not appearance. The motion features of Yao et al. serve this purpose, too.
+    They encode motion and not appearance, as the motion features of Yao et al. do.
     An item depends on its own frame, the three frames before it and the two frames after it.
     """
 

@@ -52,7 +52,7 @@ def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
 
 
 class Rows(NamedTuple):
-    """Numbers stored without broadcast rows: each stored row may serve many of the N rows."""
+    """Numbers stored without broadcast rows. Each stored row may serve many of the N rows."""
 
     # [K, ...], float32
     data: Tensor
@@ -78,7 +78,7 @@ class Call:
 
     grid: AreaGrid
     scale: float
-    # Whether the scores of first items, last items and shapes follow those of means.
+    # Whether scores of first items, last items and shapes come after the scores of means.
     edges: bool
     # Whether an area's value is the mean of its items instead of the sum.
     average: bool
@@ -156,7 +156,7 @@ def _make_call(spec: AreaSpec, query: Tensor, lead: torch.Size) -> Call:
 def _express_mask(
     mask: ItemMask, queries: int, items: int, lead: torch.Size
 ) -> tuple[Rows | None, Rows | None]:
-    """Return the biases that express a mask: the sum that all queries share, and the rest."""
+    """Return a mask as two biases: one that all queries share, and one for the remaining parts."""
     shared: list[Tensor] = []
     others: list[Tensor] = []
     for blocked in mask.blocked:

@@ -102,7 +102,7 @@ def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
 
 
 def is_worthwhile(query: Tensor, spec: AreaSpec) -> bool:
-    """Return whether FlexAttention is the fastest implementation.
+    """Return whether FlexAttention is expected to be the fastest implementation.
 
     This is the case in training, with masks or biases and enough logits. Without masks and biases,
     torch's own attention gives the same result and needs no compilation. With masks or biases,
