@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.publish.show import Shown, show
+from areaviz.publish.show import NotebookPage, show
 from areaviz.publish.widget import AttentionWidget
 from areaviz.trace import codec
 from areaviz.trace.check import validate
@@ -50,7 +50,7 @@ def test_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.long
 def test_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Shown | AttentionWidget] = []
+    shown: list[NotebookPage | AttentionWidget] = []
     monkeypatch.setattr(areaviz, "show", lambda *asked, **more: shown.append(show(*asked, **more)))
     run("in_a_notebook.py")
     first, second = shown

@@ -12,7 +12,7 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data import clip_samples, sound_samples
-from areaviz.data.grounding import Grounded
+from areaviz.data.grounding import GroundedSentence
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import find_scene_sample, get_sample, list_sample_names
 from areaviz.data.scene_grammar import COLOURS, MASK
@@ -51,7 +51,7 @@ def lit(backend: LocalBackend, trace: Trace, boxes: Boxes, largest: float = QUAR
     return lit_places(trace.maps[SITE], layer, head or 0, boxes, largest)
 
 
-def true_of(name: str) -> Mapping[str, Grounded]:
+def true_of(name: str) -> Mapping[str, GroundedSentence]:
     """Return the true sentences of a sample, with the boxes of their words."""
     scene = find_scene_sample(name)
     assert scene is not None

@@ -24,7 +24,7 @@ from areaviz.trace.record import Field
 Pixels = npt.NDArray[np.uint8]
 # Left, top, right and bottom as shares of an image's width and height.
 Box = tuple[float, float, float, float]
-WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
+WHOLE_PICTURE: Box = (0.0, 0.0, 1.0, 1.0)
 # Width in pixels of the gap between two images that are shown in one picture.
 _GAP = 4
 _GREY = 128
@@ -40,7 +40,7 @@ class Grid:
     order: Tensor
     # Index of the image, and the part of it that the cells cover.
     image: int = 0
-    box: Box = WHOLE
+    box: Box = WHOLE_PICTURE
     # Index of the picture to which the grid belongs, if a vision tower reads several pictures
     # separately.
     unit: int = 0

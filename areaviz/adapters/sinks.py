@@ -14,8 +14,8 @@ import torch
 from areaviz.adapters.heads import Heads
 from areaviz.trace.record import Field
 
-NOTHING = "⟨nothing⟩"
-NOTHING_SAID = f"heads have sinks, and their attention to no item is shown as the item {NOTHING}"
+SINK_LABEL = "⟨nothing⟩"
+NOTHING_SAID = f"heads have sinks, and their attention to no item is shown as the item {SINK_LABEL}"
 NO_SHARES = (
     "not shown: its weights are below 0 or sum to more than 1, so they are not attention"
     " weights. They may be scores before the softmax, or heads that were mixed after it"
@@ -50,7 +50,7 @@ def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[st
     name = f"{memory.name} and nothing"
     end = len(memory.raw)
     anchors = np.vstack([memory.anchors, [[end, end]]]).astype(np.int64)
-    added = replace(memory, name=name, labels=(*memory.labels, NOTHING), anchors=anchors)
+    added = replace(memory, name=name, labels=(*memory.labels, SINK_LABEL), anchors=anchors)
     layers = [_add_sink_item(heads) for heads in site.layers]
     shape = (1, site.shape[1] + 1)
     return Site(site.name, site.query, name, shape, layers), {**fields, name: added}

@@ -18,7 +18,7 @@ import torch
 from areaviz.trace.errors import InputError
 
 INDEX = "model.safetensors.index.json"
-WHOLE = "model.safetensors"
+SINGLE_FILE = "model.safetensors"
 # Types of stored weights by their name in safetensors, and bytes per number of the types for which
 # sizes are reported.
 _STORED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
@@ -90,7 +90,7 @@ def weight_files(folder: Path) -> Sequence[Path]:
     Raises:
         InputError: The index is damaged, or names files that are missing or not safetensors.
     """
-    index, whole = folder / INDEX, folder / WHOLE
+    index, whole = folder / INDEX, folder / SINGLE_FILE
     if not index.is_file():
         return [whole] if whole.is_file() else sorted(folder.glob("*.safetensors"))
     try:

@@ -44,7 +44,7 @@ from areaviz.trace.record import Trace
 # The attention type that is measured, from the output to the input.
 CROSS = "encoder-decoder"
 # The attention type that is measured for a language model, from the output to the text before it.
-OWN = "decoder self"
+SELF_ATTENTION = "decoder self"
 # Punctuation to strip from the ends of words.
 _PUNCTUATION = " .,;:!?\"'()"
 
@@ -146,7 +146,7 @@ def _measure_area_attention(trace: Trace, example: Example) -> Measured:
 
     All values are means over layers and heads.
     """
-    site = OWN if is_one_text(trace) else CROSS
+    site = SELF_ATTENTION if is_one_text(trace) else CROSS
     if site not in trace.maps:
         return {}
     attention = trace.maps[site]

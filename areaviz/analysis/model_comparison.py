@@ -18,7 +18,7 @@ RESAMPLES, SEED = 1000, 1
 # Change of a metric in each example: the second model's value minus the first model's.
 Changes = npt.NDArray[np.floating]
 # Share of all outputs that count as failed.
-FAILING = 0.25
+FAILING_SHARE = 0.25
 # Largest number of n-grams listed per model.
 MAX_GRAMS = 12
 
@@ -129,7 +129,7 @@ def find_joint_failures(
     known = known[np.isfinite(known)]
     if not len(known):
         return (), np.nan
-    limit = float(np.quantile(known, FAILING))
+    limit = float(np.quantile(known, FAILING_SHARE))
     fails = (columns <= limit).all(axis=1) & (columns < known.max()).all(axis=1)
     worst = columns[fails].sum(axis=1).sort_values(kind="stable")
     return tuple(int(place) for place in worst.index), sign * limit

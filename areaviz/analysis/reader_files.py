@@ -17,10 +17,10 @@ from pathlib import Path
 from areaviz.analysis.disk_errors import translate_disk_errors
 from areaviz.analysis.stored_sets import (
     DAMAGE,
-    EVICTED,
+    EVICTED_FILE,
     LONGEST_NAME,
-    MEGA,
-    NETWORK,
+    MEGABYTE,
+    NETWORK_FILE,
     ROLES,
     make_room,
     note_network,
@@ -112,10 +112,10 @@ class ReaderFiles:
         if self._is_kept(folder, about):
             return
         size = sum(_measure_size(content) for content in files.values())
-        share = KEPT_MEGABYTES.value() * MEGA
+        share = KEPT_MEGABYTES.value() * MEGABYTE
         if size > share:
             raise InputError(
-                f"The files of this set have {size / MEGA:,.1f} MB, so they cannot be kept."
+                f"The files of this set have {size / MEGABYTE:,.1f} MB, so they cannot be kept."
                 f" {KEPT_MEGABYTES.said()}"
             )
         names = {}
@@ -137,13 +137,13 @@ class ReaderFiles:
     def list_evicted_sets(self) -> list[str]:
         """Return the names of the user's datasets that were removed to make room."""
         with suppress(OSError, *DAMAGE):
-            return [str(name) for name in json.loads((self._own / EVICTED).read_bytes())]
+            return [str(name) for name in json.loads((self._own / EVICTED_FILE).read_bytes())]
         return []
 
     def forget_evicted(self) -> None:
         """Forget the names of removed datasets after the user has seen them."""
         with translate_disk_errors("changing the list of removed sets"):
-            (self._own / EVICTED).unlink(missing_ok=True)
+            (self._own / EVICTED_FILE).unlink(missing_ok=True)
 
     def _is_kept(self, folder: Path, about: Mapping[str, object]) -> bool:
         """Return whether these files are already stored with these roles."""
@@ -236,8 +236,8 @@ def remove_old_files(analyses: Path, before: float) -> int:
             remove_folder(path)
             removed += 1
     for reader in (analyses / FOLDER).glob("*/"):
-        if {path.name for path in reader.iterdir()} <= {EVICTED, NETWORK}:
-            for name in (EVICTED, NETWORK):
+        if {path.name for path in reader.iterdir()} <= {EVICTED_FILE, NETWORK_FILE}:
+            for name in (EVICTED_FILE, NETWORK_FILE):
                 (reader / name).unlink(missing_ok=True)
     return removed
 

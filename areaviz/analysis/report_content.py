@@ -23,11 +23,11 @@ from areaviz.notes.error_spans import Judgement
 # page allows six systems and a model.
 MAX_SYSTEMS = 8
 # The metric that tells good examples from bad ones if the dataset has references.
-USUAL = "chrf"
+DEFAULT_METRIC = "chrf"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SystemOutputs:
     """A system's outputs for a dataset, and their ratings."""
 
     # The displayed name, with a number if there are several systems.
@@ -69,14 +69,14 @@ class Report:
     baseline: int = 0
 
     @cached_property
-    def written(self) -> list[Written]:
+    def written(self) -> list[SystemOutputs]:
         """The outputs and ratings of each system."""
         found = []
         for number, system in enumerate(self.systems):
             title = self.titles[number]
             numbered = f"({number + 1}) {title}" if len(self.systems) > 1 else title
             judged = group_by_example(self.judgements, system, self.runs[number])
-            found.append(Written(numbered, self.runs[number], judged))
+            found.append(SystemOutputs(numbered, self.runs[number], judged))
         return found
 
     @cached_property
@@ -98,7 +98,7 @@ class Report:
     def leading(self) -> str:
         """The metric that tells good examples from bad ones, "" if there is none."""
         known = [name for name, one in self.measures.items() if one.better]
-        for name in (self.measure, USUAL):
+        for name in (self.measure, DEFAULT_METRIC):
             if name in known:
                 return name
         return next(iter(known), "")

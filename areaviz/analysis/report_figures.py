@@ -19,9 +19,14 @@ from areaviz.analysis.model_comparison import (
     mean_change,
 )
 from areaviz.analysis.rating_metrics import Agreement, compute_agreement, count_error_kinds
-from areaviz.analysis.report_content import USUAL, Report
+from areaviz.analysis.report_content import DEFAULT_METRIC, Report
 from areaviz.analysis.report_parts import render_bar_chart, render_table
-from areaviz.analysis.table import WHOLE, list_metadata_columns, summarise_table, with_changes
+from areaviz.analysis.table import (
+    WHOLE_SET_METRICS,
+    list_metadata_columns,
+    summarise_table,
+    with_changes,
+)
 from areaviz.drawing.markup import Markup, make_element
 from areaviz.drawing.numbers import number_text
 
@@ -35,7 +40,7 @@ def render_dataset_scores(report: Report) -> list[Markup]:
     figures = []
     for run in report.runs:
         figures.append(summarise_table(report.dataset, {place: run[place] for place in places}))
-    names = [name for name in WHOLE if any(name in one for one in figures)]
+    names = [name for name in WHOLE_SET_METRICS if any(name in one for one in figures)]
     rows = []
     for one, found in zip(report.written, figures, strict=True):
         rows.append((one.title, *(found.get(name, np.nan) for name in names)))
@@ -47,7 +52,7 @@ def render_dataset_scores(report: Report) -> list[Markup]:
     more = make_element(
         "details", make_element("summary", "All measures"), render_table(heads, means)
     )
-    return [render_table(["System", *(WHOLE[name] for name in names)], rows), more]
+    return [render_table(["System", *(WHOLE_SET_METRICS[name] for name in names)], rows), more]
 
 
 def render_comparison_with_baseline(report: Report) -> list[Markup]:
@@ -109,7 +114,7 @@ def render_buckets(report: Report) -> list[Markup]:
             ways[name] = by
     for name, how in ways.items():
         found = bucket_table(frame, how, report.leading or "length", runs)
-        if found.empty or (name == "score" and USUAL not in report.measures):
+        if found.empty or (name == "score" and DEFAULT_METRIC not in report.measures):
             continue
         values = {title: list(found[f"{column}_{run}"]) for run, title in enumerate(report.names)}
         names = list(found["bucket"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 
-from areaviz.analysis.report_content import Written
+from areaviz.analysis.report_content import SystemOutputs
 from areaviz.data.examples import Dataset, Example
 from areaviz.drawing.export import encode_figure
 from areaviz.drawing.markup import Markup, join_markup, make_element
@@ -43,7 +43,7 @@ def render_bar_chart(
 
 
 def render_example_card(
-    dataset: Dataset, place: int, systems: Sequence[Written], figures: Sequence[str]
+    dataset: Dataset, place: int, systems: Sequence[SystemOutputs], figures: Sequence[str]
 ) -> Markup:
     """Return an example: its input, every system's output with marked errors, and references.
 
@@ -75,7 +75,7 @@ def render_example_card(
     return make_element("article", *parts, class_="example")
 
 
-def _render_output(system: Written, place: int, measured: str) -> list[Markup]:
+def _render_output(system: SystemOutputs, place: int, measured: str) -> list[Markup]:
     """Return the output of a system, once per rater if it was rated."""
     row = system.rows[place]
     parts = [make_element("p", f"{system.title} · {measured}", class_="label")]

@@ -6,7 +6,7 @@ from areaviz.analysis.report_content import Report
 from areaviz.analysis.themes.causes_of_lists import make_cause_key
 from areaviz.analysis.themes.list_texts import (
     METHOD,
-    NOTHING,
+    NO_THEMES,
     describe_rare_conditions,
     list_title,
     split_parts,
@@ -29,7 +29,7 @@ def render_themes(report: Report) -> list[Markup]:
 def _render_theme_list(report: Report, themes: Themes) -> list[Markup]:
     parts = [make_element("h3", list_title(themes, len(report.systems)))]
     if not themes.found:
-        return [*parts, make_element("p", NOTHING)]
+        return [*parts, make_element("p", NO_THEMES)]
     for part in split_parts(themes):
         parts.append(make_element("p", part.title, class_="label"))
         items = []

@@ -16,12 +16,12 @@ from pathlib import Path
 from areaviz.shares.limits import ADDRESS_FACTOR, ALL_KEPT_MEGABYTES, KEPT_MEGABYTES
 from areaviz.trace.files import PRIVATE_FILE, write_whole
 
-MEGA = 10**6
+MEGABYTE = 10**6
 # The file in a dataset's folder that names its files and their roles.
 ROLES = "roles.json"
 # Files in a user's folder: the names of datasets removed to make room, and a pseudonym of the
 # network address from which the user's datasets came.
-EVICTED, NETWORK = "evicted", "network"
+EVICTED_FILE, NETWORK_FILE = "evicted", "network"
 # The file with the key of the pseudonyms. Without the key, a pseudonym does not reveal an address.
 _KEY = ".key"
 # Largest number of removed datasets that a user is notified of, and characters per name.
@@ -61,7 +61,7 @@ def note_network(readers: Path, own: Path, network: str) -> None:
     if not key.exists():
         write_whole(key, secrets.token_bytes(32), PRIVATE_FILE)
     pseudonym = hmac.digest(key.read_bytes(), network.encode(), "sha256").hex()
-    write_whole(own / NETWORK, pseudonym.encode(), PRIVATE_FILE)
+    write_whole(own / NETWORK_FILE, pseudonym.encode(), PRIVATE_FILE)
 
 
 def make_room(readers: Path, new: Path) -> None:
@@ -76,12 +76,12 @@ def make_room(readers: Path, new: Path) -> None:
         new: the folder of the dataset that was just stored, which is not removed.
     """
     kept = _list_kept_sets(readers)
-    share = KEPT_MEGABYTES.value() * MEGA
+    share = KEPT_MEGABYTES.value() * MEGABYTE
     while old := [one for one in kept if one.folder != new]:
         by_reader, by_network = _sum_sizes(kept)
         too_large = [one for one in old if by_reader[one.reader] > share]
         if not too_large:
-            is_full = sum(by_network.values()) > ALL_KEPT_MEGABYTES.value() * MEGA
+            is_full = sum(by_network.values()) > ALL_KEPT_MEGABYTES.value() * MEGABYTE
             most = max(by_network[one.network] for one in old)
             if most <= share * ADDRESS_FACTOR.value() and not is_full:
                 return
@@ -115,14 +115,14 @@ def _list_kept_sets(readers: Path) -> list[_KeptSet]:
             reader = path.parent.parent
             network = reader.name
             with suppress(FileNotFoundError):
-                network = (reader / NETWORK).read_text()
+                network = (reader / NETWORK_FILE).read_text()
             found.append(_KeptSet(path.parent, path.stat().st_mtime_ns, size, network))
     return found
 
 
 def _record_removed_set(gone: Path) -> None:
     """Record the name of a removed dataset for the user's next visit."""
-    name, notes = gone.name, gone.parent / EVICTED
+    name, notes = gone.name, gone.parent / EVICTED_FILE
     with suppress(OSError, *DAMAGE):
         about = json.loads((gone / ROLES).read_bytes())
         name = str(about.get("name") or ", ".join(about["files"].values()))[:LONGEST_NAME]

@@ -45,7 +45,7 @@ META = "meta:"
 # Words in names of scores for which lower is better. For all other scores, higher is better.
 _LOW = frozenset(("ter", "wer", "cer", "metricx", "error", "errors", "loss", "perplexity"))
 # Scores of the whole dataset that are shown in place of the mean over its sentences.
-WHOLE = {
+WHOLE_SET_METRICS = {
     "examples": "Examples",
     "failed": "Not run",
     "spoken_error": "Error",

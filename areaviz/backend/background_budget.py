@@ -22,7 +22,7 @@ KINDS = 32
 CHECK_SECONDS = 0.05
 
 # Weight of the newest batch in the average time of a request.
-NEWEST = 0.5
+NEWEST_WEIGHT = 0.5
 
 
 @dataclass(slots=True)
@@ -95,6 +95,6 @@ class BackgroundBudget:
         """Record the time of a batch of requests of a kind."""
         new = seconds / count
         old = self._seconds.pop(kind, new)
-        self._seconds[kind] = NEWEST * new + (1 - NEWEST) * old
+        self._seconds[kind] = NEWEST_WEIGHT * new + (1 - NEWEST_WEIGHT) * old
         while len(self._seconds) > KINDS:
             self._seconds.popitem(last=False)

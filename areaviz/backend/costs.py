@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 TABLE = "costs.json"
 
 # A run is stopped after this multiple of its limit, because its prediction was wrong.
-OVERRUN = 2.0
+OVERRUN_FACTOR = 2.0
 
 # Weight of the newest run in a model's speed on this machine, and bounds of the speed. The bounds
 # keep a temporarily busy machine from refusing questions that it usually answers.
-NEWEST, SLOWEST, FASTEST = 0.2, 2.0, 0.125
+NEWEST_WEIGHT, SLOWEST, FASTEST = 0.2, 2.0, 0.125
 
 # Characters per token or word on average, cells of a picture, and items per second of sound.
 CHARACTERS, CELLS, ITEMS_PER_SECOND = 4.3, 64, 12.5
@@ -97,7 +97,7 @@ class Costs:
         )
         seen = min(max(seconds / max(predicted, 1e-3), FASTEST), SLOWEST)
         before = self._speeds.get(request.model, 1.0)
-        self._speeds[request.model] = NEWEST * seen + (1 - NEWEST) * before
+        self._speeds[request.model] = NEWEST_WEIGHT * seen + (1 - NEWEST_WEIGHT) * before
 
     def check(self, request: Request) -> None:
         """Refuse a question that would take too long.
@@ -119,7 +119,7 @@ class Costs:
             InputError: if the run has exceeded the limit. The message says what to do.
         """
         running = list(jobs)
-        most = OVERRUN * QUESTION_SECONDS.value() * len(running)
+        most = OVERRUN_FACTOR * QUESTION_SECONDS.value() * len(running)
         if seconds > most and all(job.visitor is not None for job in running):
             raise InputError(
                 f"This question was stopped after {_round_seconds(seconds)} seconds of computation."

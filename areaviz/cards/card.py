@@ -29,7 +29,7 @@ PICTURE_SITES = {"picture translation": "encoder-decoder picture"}
 """The site to which the pointing head of an older card belongs, by task."""
 RENAMED = {"pointing head": "pointing_head", "chosen by": "chosen_by"}
 """Former names of recipe entries in older cards, and their current names."""
-MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files", "lacks")
+MEASURED_FIELDS = ("figures", "attention", "heads", "opening", "notes", "gates", "files", "lacks")
 """Entries with results and notes. They do not distinguish one model from another."""
 PICTURES = {"scenes": "shape scenes", "photos": "photographs"}
 """Kinds of training pictures with their descriptions. `Card.pictures` is a key."""
@@ -191,11 +191,11 @@ class Card:
     def identity(self) -> dict[str, Any]:
         """The entries that identify this model in the keys of traces and analyses.
 
-        They are all entries except `MEASURED`, so a model that is measured again keeps its traces
-        and analyses. Nothing is copied, because every request needs the key.
+        They are all entries except `MEASURED_FIELDS`, so a model that is measured again keeps its
+        traces and analyses. Nothing is copied, because every request needs the key.
         """
         names = (one.name for one in fields(self))
-        found = {name: getattr(self, name) for name in names if name not in MEASURED}
+        found = {name: getattr(self, name) for name in names if name not in MEASURED_FIELDS}
         if self.pointing_head is not None:
             # The pointing head was an entry of the recipe. The keys of stored traces must not
             # change.

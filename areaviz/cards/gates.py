@@ -64,7 +64,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class TargetResult:
     """The result of a target in words: the wanted and the measured value."""
 
     what: str
@@ -75,12 +75,12 @@ class Judged:
     why: str
 
 
-def judge_targets(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
+def judge_targets(card: Card, cards: Mapping[str, Card]) -> list[TargetResult]:
     """Check the targets of a card. Targets may name other models, which `cards` has by name."""
     return [_judge_target(Gate.of(entry), card, cards) for entry in card.gates]
 
 
-def _judge_target(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
+def _judge_target(gate: Gate, card: Card, cards: Mapping[str, Card]) -> TargetResult:
     value = _get_value(gate.measure, card, cards)
     if gate.over or gate.under:
         return _judge_margin(gate, value, card, cards)
@@ -101,10 +101,12 @@ def _judge_target(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
     elif other:
         wanted += f" ({other})"
     why = gate.why if reached is False else ""
-    return Judged(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
+    return TargetResult(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
 
 
-def _judge_margin(gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]) -> Judged:
+def _judge_margin(
+    gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]
+) -> TargetResult:
     """Check the margin of a value over, or for errors under, the best of several baselines."""
     part, keys = gate.measure[0], gate.over or gate.under
     words, sign, best = ("at least", 1, max) if gate.over else ("at most", -1, min)
@@ -118,7 +120,7 @@ def _judge_margin(gate: Gate, value: float | None, card: Card, cards: Mapping[st
     ]
     wanted = f"{words} {_format_value(bound, gate.measure, card)} ({', '.join(beside)})"
     why = gate.why if reached is False else ""
-    return Judged(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
+    return TargetResult(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
 
 
 def _get_value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> float | None:

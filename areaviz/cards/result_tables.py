@@ -7,7 +7,7 @@ from pathlib import Path
 
 from areaviz.cards.attention_check_tables import look_lines
 from areaviz.cards.card import Card, read_card
-from areaviz.cards.gates import Judged, judge_targets
+from areaviz.cards.gates import TargetResult, judge_targets
 from areaviz.cards.tasks import TASKS, Task
 
 SIZES = ("Tiny", "Small", "Base", "Big")
@@ -260,7 +260,7 @@ def _format_targets(cards: Sequence[Card], by_name: Mapping[str, Card]) -> Itera
             )
 
 
-def _explain_missed_target(target: Judged) -> str:
+def _explain_missed_target(target: TargetResult) -> str:
     if target.reached is None:
         return "It is not measured yet."
     return target.why or "Not known."

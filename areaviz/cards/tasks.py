@@ -312,7 +312,7 @@ _ALL = (
     Task(
         "reading",
         "Language models",
-        "areaviz.training.reading:Reading",
+        "areaviz.training.reading:LanguageModelTask",
         evaluate="areaviz.evaluation.reading:evaluate_reading",
         inputs=frozenset({"source"}),
         texts="sentences",

@@ -17,7 +17,7 @@ from areaviz.analysis.rows import RowFile, find_rows_path
 from areaviz.analysis.run import make_header, make_rows_from_outputs
 from areaviz.analysis.themes.material import check_count
 from areaviz.cli.analyse_input import Given, read_given
-from areaviz.cli.models import Named, find_model, open_run, open_run_together
+from areaviz.cli.models import NamedModel, find_model, open_run, open_run_together
 from areaviz.cli.options import (
     CHECKPOINTS,
     MODEL,
@@ -171,9 +171,9 @@ def analyse(
     titles = _make_titles([*brought.outputs, *(one.name for one in models)])
     # Imported here, because the modules for reports take a second to import. The options are
     # checked before the models run, because a run can take hours.
-    from areaviz.cli.analyse_report import Asked, check_options, print_results
+    from areaviz.cli.analyse_report import ReportOptions, check_options, print_results
 
-    asked = Asked(
+    asked = ReportOptions(
         corpus, errors or [], by, where or [], table, report, themes or causes, causes, baseline
     )
     prepared = check_options(asked, brought, titles)
@@ -197,7 +197,9 @@ def _make_titles(names: list[str]) -> list[str]:
     return found
 
 
-def _run(model: Named, dataset: Dataset, request: Request, place: tuple[Path, str, str]) -> Rows:
+def _run(
+    model: NamedModel, dataset: Dataset, request: Request, place: tuple[Path, str, str]
+) -> Rows:
     """Run the examples that have no row yet, with a progress bar, and return all rows.
 
     Args:

@@ -9,7 +9,7 @@ from pathlib import Path
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.media import is_medium
 from areaviz.intake.columns import LINKS, OUTPUT, REFERENCE, SCORE, SOURCE
-from areaviz.intake.dataset_builder import Brought, bring_beside, build_dataset
+from areaviz.intake.dataset_builder import BuiltDataset, bring_beside, build_dataset
 from areaviz.intake.files import find_media_beside, is_table_name
 from areaviz.intake.joined_columns import open_files
 from areaviz.trace.errors import InputError
@@ -31,7 +31,7 @@ class Given:
     models: Sequence[str] = ()
 
 
-def read_given(given: Given) -> Brought:
+def read_given(given: Given) -> BuiltDataset:
     """Read the set and all files that belong to it.
 
     Raises:

@@ -35,7 +35,7 @@ from areaviz.analysis.table import (
 from areaviz.analysis.themes.causes_of_lists import Causes, make_cause_key
 from areaviz.analysis.themes.list_texts import (
     METHOD,
-    NOTHING,
+    NO_THEMES,
     describe_rare_conditions,
     list_title,
     split_parts,
@@ -152,7 +152,7 @@ def print_themes(lists: Sequence[Themes], systems: int, causes: Causes) -> None:
     for themes in lists:
         typer.echo(f"{list_title(themes, systems)}:")
         if not themes.found:
-            typer.echo(f"  {NOTHING}")
+            typer.echo(f"  {NO_THEMES}")
         for part in split_parts(themes):
             typer.echo(f"  {part.title}:")
             for number, theme in enumerate(part.themes, 1):

@@ -24,8 +24,8 @@ from areaviz.cli.analyse_print import (
     print_summary,
     print_themes,
 )
-from areaviz.cli.models import Named
-from areaviz.intake.dataset_builder import Brought
+from areaviz.cli.models import NamedModel
+from areaviz.intake.dataset_builder import BuiltDataset
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -34,7 +34,7 @@ from areaviz.trace.request import Counted, Request
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReportOptions:
     """Options of the command, apart from the rows."""
 
     # A text for word frequencies, or None.
@@ -59,15 +59,15 @@ class Asked:
 class Prepared:
     """The options after reading and checking them."""
 
-    brought: Brought
-    asked: Asked
+    brought: BuiltDataset
+    asked: ReportOptions
     judgements: Sequence[Judgement]
     corpus: Frequency | None
     # Indices of the examples to report, or None for all.
     places: tuple[int, ...] | None
 
 
-def check_options(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
+def check_options(asked: ReportOptions, brought: BuiltDataset, titles: Sequence[str]) -> Prepared:
     """Check all options before models run.
 
     Args:
@@ -110,7 +110,7 @@ def _check_writable(path: Path) -> None:
         raise InputError(f'"{path}" cannot be written. Choose a place where you may write.')
 
 
-def _choose_examples(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
+def _choose_examples(wheres: Sequence[str], brought: BuiltDataset) -> tuple[int, ...] | None:
     """Return the indices of examples that meet all conditions, or None for all examples."""
     if not wheres:
         return None
@@ -133,7 +133,7 @@ def _choose_examples(wheres: Sequence[str], brought: Brought) -> tuple[int, ...]
 
 
 def print_results(
-    prepared: Prepared, runs: Mapping[str, Rows], systems: Mapping[str, tuple[Request, Named]]
+    prepared: Prepared, runs: Mapping[str, Rows], systems: Mapping[str, tuple[Request, NamedModel]]
 ) -> None:
     """Print the metrics of all systems, and write the requested files.
 
@@ -177,7 +177,7 @@ def print_results(
         typer.echo(f"Report written to {asked.report}")
 
 
-def _with_themes(report: Report, systems: Mapping[str, tuple[Request, Named]]) -> Report:
+def _with_themes(report: Report, systems: Mapping[str, tuple[Request, NamedModel]]) -> Report:
     """Find themes and their causes in some models, print them, and return the report with them."""
     # Imported late, because scipy takes a second and most calls do not look for themes.
     from areaviz.analysis.themes.causes_of_lists import System, find_causes
@@ -199,7 +199,7 @@ def _begin_theme(theme: Theme) -> Counted:
 
 
 def _read_judgements(
-    paths: Sequence[Path], brought: Brought, systems: Sequence[str]
+    paths: Sequence[Path], brought: BuiltDataset, systems: Sequence[str]
 ) -> list[Judgement]:
     """Return the judgements in the given files.
 

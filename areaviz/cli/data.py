@@ -16,7 +16,7 @@ from areaviz.data.release_models import MODELS_SETTING, get_models
 data = typer.Typer(no_args_is_help=True)
 
 
-class Fetched(StrEnum):
+class Download(StrEnum):
     """Names of downloads."""
 
     MULTI30K = "multi30k"
@@ -30,7 +30,7 @@ def _group() -> None:
 
 @data.command()
 def get(
-    what: Annotated[Fetched, typer.Argument(help="A corpus, or the models of this release.")],
+    what: Annotated[Download, typer.Argument(help="A corpus, or the models of this release.")],
     folder: Annotated[
         Path | None,
         typer.Option(
@@ -45,7 +45,7 @@ def get(
     French) is for non-commercial research and education only. The models come from the address in
     the setting AREAVIZ_MODELS_ADDRESS. A clone of the repository already has all models.
     """
-    if what is Fetched.MODELS:
+    if what is Download.MODELS:
         folder = folder or find_fetched_models_folder()
         names = get_models(folder, os.environ.get(MODELS_SETTING, ""), _show)
         typer.echo(f"{len(names)} models in {folder}. Every file has the digest of this release.")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedModel:
     """A model that can be opened."""
 
     # Name of the model in requests.
@@ -40,7 +40,7 @@ class Named:
         return open_backend(self.checkpoints, self.device, self.folders)
 
 
-def find_model(model: str, checkpoints: Path, device: str) -> Named:
+def find_model(model: str, checkpoints: Path, device: str) -> NamedModel:
     """Find a model by its name.
 
     Args:
@@ -54,7 +54,7 @@ def find_model(model: str, checkpoints: Path, device: str) -> Named:
     """
     place = checkpoints / model / "card.json"
     if place.is_file():
-        return Named(model, read_card(place), checkpoints, device)
+        return NamedModel(model, read_card(place), checkpoints, device)
     folders: tuple[str, ...] = ()
     if Path(model).is_dir():
         folders = (str(Path(model).resolve()),)
@@ -66,7 +66,7 @@ def find_model(model: str, checkpoints: Path, device: str) -> Named:
     if not folders and name != model:
         typer.echo(describe_replacement(model, name), err=True)
     name = check_model_name(name, cards)
-    return Named(name, cards[name], checkpoints, device, folders)
+    return NamedModel(name, cards[name], checkpoints, device, folders)
 
 
 def open_backend(checkpoints: Path, device: str, folders: Sequence[str]) -> LocalBackend:

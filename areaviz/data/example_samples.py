@@ -18,7 +18,7 @@ from areaviz.data.clip_files import encode_gif
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.examples import SHOW_SCENES, Dataset, Example
-from areaviz.data.grounding import Box, Grounded
+from areaviz.data.grounding import Box, GroundedSentence
 from areaviz.data.media import CLIP, SOUND
 from areaviz.data.moving_digits import DigitBank, make_moving_digits
 from areaviz.data.paths import ASSETS
@@ -202,7 +202,7 @@ def _name_scene_file(scene: Scene) -> str:
     return f"scene-{scene.number}.png"
 
 
-def _list_word_boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
+def _list_word_boxes(sentences: Iterable[GroundedSentence]) -> tuple[tuple[str, Box], ...]:
     """Return each word of the sentences with each of its boxes, without duplicates."""
     found = []
     for sentence in sentences:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.grounding import FUNCTION_WORDS, Box, Grounded
+from areaviz.data.grounding import FUNCTION_WORDS, Box, GroundedSentence
 
 SIDE = 128
 _ARCHIVES = ("train", "val", "test")
@@ -36,7 +36,7 @@ class Photo:
     # Five independently written German captions, or none.
     german: tuple[str, ...]
     # Five sentences in lower case, with the gold boxes of their content words.
-    grounded: tuple[Grounded, ...]
+    grounded: tuple[GroundedSentence, ...]
 
 
 def read_photos(folder: Path, split: str) -> list[Photo]:
@@ -113,7 +113,7 @@ def _parse_photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
     return Photo(row["file"], captions, pair, tuple(row.get("de") or ()), grounded)
 
 
-def _ground_sentence(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:
+def _ground_sentence(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> GroundedSentence:
     """Return the sentence with the boxes of the content words of its phrases."""
     text = sentence["text"].lower()
     words = text.split()
@@ -122,4 +122,4 @@ def _ground_sentence(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> G
         for index in range(first, first + count):
             if chain in boxes and words[index] not in FUNCTION_WORDS:
                 places.append((index, tuple(boxes[chain])))
-    return Grounded(text, tuple(places))
+    return GroundedSentence(text, tuple(places))

@@ -21,7 +21,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Grounded:
+class GroundedSentence:
     """A sentence and the gold boxes of its words."""
 
     # Words separated by single spaces.

@@ -14,12 +14,12 @@ _ENGLISH = """
     a across an and are as at by for from has he his her i in into is it its man near of on one or
     over she that the their they three to two under up was we were while who with woman you
 """
-LEAST = 2
+MIN_WORDS = 2
 """Minimum number of German words in a text that counts as German."""
 
 
 def is_probably_german(text: str) -> bool:
-    """Return whether a text contains at least `LEAST` German words, and more German than English.
+    """Return whether a text has at least `MIN_WORDS` German words, and more German than English.
 
     Only frequent words count, and words of both languages are ignored. Any word with a letter ä, ö,
     ü or ß counts as German.
@@ -31,4 +31,4 @@ def is_probably_german(text: str) -> bool:
         is_english = word in known_english
         german += is_german and not is_english
         english += is_english and not is_german
-    return german >= LEAST and german > english
+    return german >= MIN_WORDS and german > english

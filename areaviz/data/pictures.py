@@ -31,7 +31,7 @@ MAX_MEGABYTES = 20
 MAX_MEGAPIXELS = 16
 MAX_BASELINE_MEGAPIXELS = 64
 """Limit for a baseline JPEG with one scan. Such a file can be decoded at a fraction of its size."""
-MEGA = 1 << 20
+MEBIBYTE = 1 << 20
 """Unit for bytes and pixels. It exceeds a million, so pictures of a 16-megapixel camera fit."""
 
 MAX_SCANS, MAX_SEGMENTS = 100, 10_000
@@ -39,7 +39,7 @@ MAX_SCANS, MAX_SEGMENTS = 100, 10_000
 picture. Ordinary files have about ten scans.
 """
 
-COUNTED = 4 * MEGA
+MAX_COUNTED_BYTES = 4 * MEBIBYTE
 """Size in bytes above which the frames of a GIF are not counted. A GIF may have a million frames.
 """
 
@@ -143,9 +143,9 @@ def _check_bytes(content: bytes) -> int:
     """
     if not content:
         raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} picture.")
-    if len(content) > MAX_MEGABYTES * MEGA:
+    if len(content) > MAX_MEGABYTES * MEBIBYTE:
         raise InputError(
-            f"The file has {len(content) / MEGA:,.1f} MB, but the limit is {MAX_MEGABYTES} MB."
+            f"The file has {len(content) / MEBIBYTE:,.1f} MB, but the limit is {MAX_MEGABYTES} MB."
             " Make the picture smaller and choose it again."
         )
     return _check_scans(content) if content.startswith(b"\xff\xd8") else 0
@@ -160,7 +160,7 @@ def _check_size(image: Image.Image) -> None:
 
 
 def _check_pixels(pixels: int, most: int) -> None:
-    if pixels > most * MEGA:
+    if pixels > most * MEBIBYTE:
         raise _make_too_large_error(f"{pixels / 1e6:,.0f} megapixels", most)
 
 
@@ -212,7 +212,7 @@ def _describe_frames(image: Image.Image, size: int) -> tuple[str, ...]:
     if image.format == "MPO" or not getattr(image, "is_animated", False):
         return ()
     # Counting the pages of a TIFF takes time quadratic in their number.
-    cheap = image.format in ("PNG", "WEBP") or (image.format == "GIF" and size <= COUNTED)
+    cheap = image.format in ("PNG", "WEBP") or (image.format == "GIF" and size <= MAX_COUNTED_BYTES)
     frames: int = getattr(image, "n_frames", 1) if cheap else 0
     if frames:
         return (f"The first of {frames:,} frames is used.",)

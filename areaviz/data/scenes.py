@@ -15,7 +15,7 @@ from itertools import combinations, permutations
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.grounding import Box, Grounded
+from areaviz.data.grounding import Box, GroundedSentence
 from areaviz.data.scene_grammar import (
     AMBIGUOUS,
     COLOURS,
@@ -69,16 +69,16 @@ class Scene:
         return write_german(self.spoken, self.relation)
 
     @property
-    def grounded(self) -> Grounded:
+    def grounded(self) -> GroundedSentence:
         """The English sentence with the boxes of its size, colour and shape words."""
         return _ground_sentence(self.english, self.spoken)
 
     @property
-    def german_grounded(self) -> Grounded:
+    def german_grounded(self) -> GroundedSentence:
         """The German sentence with the boxes of its size, colour and shape words."""
         return _ground_sentence(self.german, self.spoken)
 
-    def true_sentences(self, tie: float = 0.0) -> Mapping[str, Grounded]:
+    def true_sentences(self, tie: float = 0.0) -> Mapping[str, GroundedSentence]:
         """Return every true English sentence of the grammar, with the boxes of its words.
 
         Args:
@@ -93,7 +93,7 @@ class Scene:
                 found.append(_ground_sentence(write_english(pair, relation), pair))
         return {sentence.text: sentence for sentence in found}
 
-    def clear_sentences(self) -> tuple[Grounded, ...]:
+    def clear_sentences(self) -> tuple[GroundedSentence, ...]:
         """Return every true English sentence with as many objects as the scene's own sentence.
 
         Pairs of objects appear in both orders.
@@ -185,13 +185,13 @@ def _measure_shift(one: Box, other: Box) -> tuple[float, float]:
     return (other[0] + other[2] - left - right) / 2, (other[1] + other[3] - top - bottom) / 2
 
 
-def _ground_sentence(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
+def _ground_sentence(sentence: Sentence, spoken: Sequence[Object]) -> GroundedSentence:
     """Return the sentence with the boxes of the objects that it describes."""
     places = []
     for index, kind in enumerate(sentence.kinds):
         if kind in ("size", "colour", "noun"):
             places.append((index, (spoken[sentence.objects[index]].box,)))
-    return Grounded(sentence.text, tuple(places))
+    return GroundedSentence(sentence.text, tuple(places))
 
 
 def _find_relation(one: Object, other: Object) -> str:

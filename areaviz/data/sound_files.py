@@ -27,7 +27,7 @@ MAX_MEGABYTES = 20
 RATES = (4_000, 192_000)
 """Minimum and maximum samples per second of a file."""
 MAX_CHANNELS = 8
-SILENT = 1e-3
+SILENCE_LEVEL = 1e-3
 """A recording counts as silent if all its samples, from -1 to 1, are below this absolute value."""
 _CLEAR = 11_025
 """Samples per second below which the user gets a note. Such recordings sound dull, because they
@@ -67,7 +67,7 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
         notes.append(f"You hear the mean of its {found.channels} channels.")
     if found.rate < _CLEAR:
         notes.append(f"It has only {found.rate:,} samples per second, like a telephone call.")
-    if found.loudest < SILENT:
+    if found.loudest < SILENCE_LEVEL:
         raise InputError("The recording is silent. Check the microphone, or choose another one.")
     heard_S = resample(found.mean_S, found.rate)
     pcm_S = np.clip(np.round(heard_S * 32767), -32768, 32767).astype(np.int16)

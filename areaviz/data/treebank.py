@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-LONGEST = 20
+MAX_WORDS = 20
 """Maximum number of words in a sentence to parse."""
 SPLITS = {"train": "train", "val": "dev", "test": "test", "test_genres": "test2"}
 """Maps this project's names of splits to the corpus's names. The genres of "test_genres" (GENTLE)
@@ -52,7 +52,7 @@ class Parsed:
         return len(self.text.split(" "))
 
 
-def read_treebank(data: Path, split: str, longest: int = LONGEST) -> list[Parsed]:
+def read_treebank(data: Path, split: str, longest: int = MAX_WORDS) -> list[Parsed]:
     """Read the sentences of "train", "val", "test" or "test_genres" with at most `longest` words.
 
     Raises:

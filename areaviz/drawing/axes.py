@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing.labels import LONGEST, Ticks, choose_ticks, escape, replace_undrawable
+from areaviz.drawing.labels import (
+    MAX_LABEL_CHARACTERS,
+    Ticks,
+    choose_ticks,
+    escape,
+    replace_undrawable,
+)
 from areaviz.drawing.theme import (
     PRINT_FONT,
     PRINT_ROOM,
@@ -29,7 +35,7 @@ def choose_screen_labels(
     labels: Sequence[str],
     room: float = SCREEN_WIDTH,
     upright: bool = False,
-    longest: int = LONGEST,
+    longest: int = MAX_LABEL_CHARACTERS,
 ) -> Ticks:
     """Choose which labels to show, so that they fit on a screen axis of `room` px."""
     return choose_ticks(labels, room, SCREEN_FONT, upright, longest)
@@ -39,7 +45,7 @@ def print_labels(
     labels: Sequence[str],
     room: float = PRINT_ROOM,
     upright: bool = False,
-    longest: int = LONGEST,
+    longest: int = MAX_LABEL_CHARACTERS,
 ) -> Ticks:
     """Choose which labels to show, so that they fit on a print axis of `room` pt.
 

@@ -25,7 +25,7 @@ from areaviz.trace.request import Focus
 
 MOST_FRAMES = 200
 """Maximum number of frames of a film. A frame takes 0.05 s, so more would delay the page."""
-DIM = 0.2
+DIM_BRIGHTNESS = 0.2
 """Brightness of cells without attention."""
 GROUND = 96
 """Grey level that replaces black in frames of a dark picture, because black cannot be dimmed."""
@@ -62,7 +62,7 @@ class Film(Drawing):
     cells: Field
     frames: Sequence[Frame]
 
-    def stills(self, longest: int, dim: float = DIM) -> Stills:
+    def stills(self, longest: int, dim: float = DIM_BRIGHTNESS) -> Stills:
         """Return the renderer of the frames.
 
         Args:
@@ -134,9 +134,10 @@ def find_film(trace: Trace, focus: Focus) -> Film:
     for run in _choose_runs(chosen, runs):
         light_N = light_RN[run] / find_brightest(light_RN[run], focus.against)
         frames.append(_make_frame(trace, chosen, runs[run], shares_RN[run], light_N, least))
-    note = f"brightness: {DIM:.0%} without attention, full in each frame's largest cell"
+    note = f"brightness: {DIM_BRIGHTNESS:.0%} without attention, full in each frame's largest cell"
     if focus.against == "average":
-        note = f"brightness: {DIM:.0%} up to the head's average, full where a frame is most above"
+        note = f"brightness: {DIM_BRIGHTNESS:.0%} up to the head's average, "
+        note += "full where a frame is most above"
     if any(frame.read for frame in frames):
         note += "; outlined: what was read"
     unit = f"{name_field(chosen.query)} {name_unit(chosen.query, focus.unit)}"

@@ -30,7 +30,7 @@ _UNSEEN = re.compile(
 _BETWEEN = re.compile(r"(?<=\S) (?=\S)")
 
 
-LONGEST = 16
+MAX_LABEL_CHARACTERS = 16
 """Default maximum number of characters of an axis label."""
 
 
@@ -75,7 +75,7 @@ def _name_character(found: re.Match[str]) -> str:
     return _format_code_point(character)
 
 
-def truncate(label: str, length: int = LONGEST) -> str:
+def truncate(label: str, length: int = MAX_LABEL_CHARACTERS) -> str:
     """Return `label` with at most `length` characters. A cut label ends with an ellipsis."""
     return label if len(label) <= length else label[: length - 1] + "…"
 
@@ -137,7 +137,7 @@ def choose_ticks(
     room: float,
     font: float,
     upright: bool = False,
-    longest: int = LONGEST,
+    longest: int = MAX_LABEL_CHARACTERS,
 ) -> Ticks:
     """Choose as many visible labels as fit along an axis without overlap.
 

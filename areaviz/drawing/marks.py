@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from areaviz.drawing.labels import LONGEST, Ticks
+from areaviz.drawing.labels import MAX_LABEL_CHARACTERS, Ticks
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.theme import (
     PRINT_FONT,
@@ -237,7 +237,7 @@ class Axis:
     print_ends: Pair | None = None
     # Visible labels of the items 0, 1, 2, ... The renderer shows as many as fit.
     labels: Sequence[str] | None = None
-    longest: int = LONGEST
+    longest: int = MAX_LABEL_CHARACTERS
     # Length of a horizontal axis in px and in pt. It determines how many labels fit.
     room: Pair = (SCREEN_WIDTH, PRINT_ROOM)
     # Whether the labels are spread evenly from one end to the other.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from areaviz.drawing.base import Row, Table
-from areaviz.drawing.labels import LONGEST
+from areaviz.drawing.labels import MAX_LABEL_CHARACTERS
 from areaviz.drawing.marks import (
     FOCUSED,
     Axis,
@@ -62,7 +62,7 @@ class Matrix(Drawing):
     marked_rows: tuple[int, ...] = ()
     marked_columns: tuple[int, ...] = ()
     # Maximum number of characters of a row's label.
-    longest: int = LONGEST
+    longest: int = MAX_LABEL_CHARACTERS
     # Number of rows and columns that each value averages.
     row_block: int = 1
     column_block: int = 1

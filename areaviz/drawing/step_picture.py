@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw
 
-from areaviz.drawing.film import DIM, find_brightest, get_area_box, interpolate_shares
+from areaviz.drawing.film import DIM_BRIGHTNESS, find_brightest, get_area_box, interpolate_shares
 from areaviz.drawing.gaze_steps import compute_centres, get_picture
 from areaviz.drawing.pictures import CASING, Pixels, draw_boxes, scale_box, shrink_to_fit
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.trace.reading import map_of
 from areaviz.trace.record import AttentionMap, Gaze, Trace
 
-LONGEST = 300
+MAX_SIDE_PX = 300
 _READ, _BEFORE = HEAD_COLOURS[4], "#FFFFFF"
 
 
@@ -40,7 +40,7 @@ def draw_picture_at_step(trace: Trace, step: int, against: str = "nothing") -> P
             "nothing", brightness depends on the share.
     """
     picture = get_picture(trace)
-    small = shrink_to_fit(picture, LONGEST)
+    small = shrink_to_fit(picture, MAX_SIDE_PX)
     scale = small.shape[1] / picture.shape[1]
     for gaze in trace.gazes.values():
         return _draw_gaze(gaze, min(step, len(gaze.seen) - 1), small, scale)
@@ -63,7 +63,7 @@ def _dim_unattended(
     light_N = np.maximum(map_of(attention, attention.layers - 1, None, against)[step], 0)
     light_GM = (light_N / find_brightest(light_N, against)).reshape(grid.height, grid.width)
     share_HW = interpolate_shares(light_GM, cells, get_picture(trace).shape, small.shape)
-    light_HW = DIM + (1 - DIM) * share_HW
+    light_HW = DIM_BRIGHTNESS + (1 - DIM_BRIGHTNESS) * share_HW
     # Add grey to dark pixels, so that attention is also visible on black.
     lit = light_HW[..., None] * (small + 66.0 * (small < 60))
     shown: Pixels = np.clip(lit, 0, 255).round().astype(np.uint8)

@@ -24,7 +24,7 @@ from areaviz.trace.query import item_shares, merge_items
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
-JOINED = ", joined to words"
+JOINED_NOTE = ", joined to words"
 
 
 def make_word_view(view: View, spans: bool = False) -> View:
@@ -72,7 +72,7 @@ def convert_to_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[T
         attention,
         grid=grid,
         weights=cast(FloatArray, LayeredWeights(shape, fetch)),
-        normalisation=attention.normalisation + JOINED,
+        normalisation=attention.normalisation + JOINED_NOTE,
         chosen=None,
         strength=None,
     )

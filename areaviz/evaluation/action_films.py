@@ -17,7 +17,7 @@ import numpy as np
 from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.jhmdb import Film, read_films, read_frames
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.metrics.action_classifier import ToldActions
+from areaviz.metrics.action_classifier import ActionClassifier
 from areaviz.metrics.captions import score_captions
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
@@ -27,9 +27,9 @@ from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-TAKEN = 3
+HIDDEN_FRAMES = 3
 """Number of frames that are hidden at once."""
-DRAWS = 3
+RANDOM_DRAWS = 3
 """Number of random choices of frames per film."""
 
 
@@ -48,7 +48,7 @@ def evaluate_films(model: GenerationModel, data: Path, split: str, options: Opti
     name, how = model.card.name, (options.method, options.beam)
     written = model.generate_outputs([Request(name, "", *how, clip=clip) for clip in clips])
     trained = read_films(data, "train")
-    told = ToldActions([film.text for film in trained], [film.action for film in trained])
+    told = ActionClassifier([film.text for film in trained], [film.action for film in trained])
     common = Counter(film.text for film in trained).most_common(1)[0][0]
     others = find_next_of_another_action(films)
     figures = {
@@ -72,7 +72,7 @@ def evaluate_films(model: GenerationModel, data: Path, split: str, options: Opti
 
 
 def score_sentences(
-    written: Sequence[str], films: Sequence[Film], told: ToldActions
+    written: Sequence[str], films: Sequence[Film], told: ActionClassifier
 ) -> dict[str, float]:
     """Return the scores of `score_captions` that are reported, and two further ones.
 
@@ -106,7 +106,7 @@ def find_next_of_another_action(films: Sequence[Film]) -> list[int]:
 def measure_attention(model: GenerationModel, traces: Sequence[Trace]) -> dict[str, float]:
     """Measure the effect of hiding frames on given reference sentences.
 
-    "fall" is the fall of a token's log-probability in nats if the `TAKEN` frames with most
+    "fall" is the fall of a token's log-probability in nats if the `HIDDEN_FRAMES` frames with most
     attention over the whole sentence are hidden. "fall_random" hides random frames and "fall_least"
     those with least attention. "multi_share" is the share of words whose top area has several
     frames. "dependence" is the mutual information of word and frame in bits.
@@ -117,11 +117,11 @@ def measure_attention(model: GenerationModel, traces: Sequence[Trace]) -> dict[s
         attention = trace.maps[SITE]
         shares_TF = item_shares(attention, 0, None)
         order = np.argsort(-shares_TF.mean(0), kind="stable").tolist()
-        most.append(_remove_frames(trace, order[:TAKEN]))
-        least.append(_remove_frames(trace, order[-TAKEN:]))
-        for _ in range(DRAWS):
+        most.append(_remove_frames(trace, order[:HIDDEN_FRAMES]))
+        least.append(_remove_frames(trace, order[-HIDDEN_FRAMES:]))
+        for _ in range(RANDOM_DRAWS):
             chance.append(
-                _remove_frames(trace, rng.choice(len(order), TAKEN, replace=False).tolist())
+                _remove_frames(trace, rng.choice(len(order), HIDDEN_FRAMES, replace=False).tolist())
             )
         bits.append(query_dependence(shares_TF)[0])
         heaviest_T = attention.weights[0].mean(0).argmax(1).tolist()
@@ -131,7 +131,7 @@ def measure_attention(model: GenerationModel, traces: Sequence[Trace]) -> dict[s
         "fall": base - _average_log_probability(_trace_one_by_one(model, most)),
         "fall_random": base - _average_log_probability(_trace_one_by_one(model, chance)),
         "fall_least": base - _average_log_probability(_trace_one_by_one(model, least)),
-        "taken": TAKEN,
+        "taken": HIDDEN_FRAMES,
         "multi_share": float(np.mean(multi)),
         "dependence": float(np.mean(bits)),
         "clips": len(traces),

@@ -14,7 +14,7 @@ import numpy as np
 
 from areaviz.cards.opening import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
-from areaviz.data.grounding import Box, Grounded
+from areaviz.data.grounding import Box, GroundedSentence
 from areaviz.data.scenes import TIE, make_scenes
 from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_best_pointing
 from areaviz.evaluation.heads import measure_heads_for_card
@@ -43,12 +43,12 @@ class Held:
 
     pictures: Sequence[Picture]
     references: Sequence[Sequence[str]]
-    grounded: Sequence[Sequence[Grounded]]
+    grounded: Sequence[Sequence[GroundedSentence]]
     # All true sentences of each picture. Empty if they are not all known.
-    true: Sequence[Mapping[str, Grounded]]
+    true: Sequence[Mapping[str, GroundedSentence]]
     # The true sentences under a looser rule: for objects on a diagonal, both relations are
     # accepted.
-    nearly: Sequence[Mapping[str, Grounded]] = ()
+    nearly: Sequence[Mapping[str, GroundedSentence]] = ()
 
 
 def read_held_out_pictures(pictures: str, split: str, data: Path, side: int) -> Held:
@@ -171,7 +171,7 @@ class Read:
     """Pictures, one sentence for each, and the model's attention while it reads them."""
 
     pictures: Sequence[Picture]
-    sentences: Sequence[Grounded]
+    sentences: Sequence[GroundedSentence]
     # For each picture, one array [H, Q, A] per layer.
     weights: Sequence[Sequence[FloatArray]]
     # For each sentence, the token of every word.
@@ -181,7 +181,7 @@ class Read:
 
 
 def _read_attention(
-    model: GenerationModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]
+    model: GenerationModel, pictures: Sequence[Picture], sentences: Sequence[GroundedSentence]
 ) -> Read:
     """Return the attention of the model with every sentence given, computed in batches."""
     network = model.network

@@ -25,7 +25,7 @@ from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
-LONGEST = 200
+MAX_FOIL_CHARACTERS = 200
 """Maximum number of characters in a foil."""
 _LEAST = 1e-38
 """Lower limit of probabilities, so that their logarithms are finite."""
@@ -89,9 +89,10 @@ def make_foil_request(trace: Trace, contrast: Contrast) -> Request:
     """
     output = trace.fields[trace.output.field]
     foil = contrast.foil.strip()
-    if not foil or len(foil) > LONGEST:
+    if not foil or len(foil) > MAX_FOIL_CHARACTERS:
         raise InputError(
-            f"Another word has 1 to {LONGEST} characters. Type a word that fits this place."
+            f"Another word has 1 to {MAX_FOIL_CHARACTERS} characters. Type a word that fits this"
+            f" place."
         )
     if foil == join_items(output, contrast.first, contrast.last):
         raise InputError(f"“{shorten(foil)}” is the word at this place. Type another one.")

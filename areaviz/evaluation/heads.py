@@ -50,17 +50,17 @@ items.
 """
 
 
-class Traced(Protocol):
+class TracedModel(Protocol):
     """A model that can be compared with its untrained network."""
 
     def trace(self, requests: Sequence[Request]) -> Sequence[Trace]:
         """Return one trace per request."""
 
-    def make_untrained(self) -> Traced:
+    def make_untrained(self) -> TracedModel:
         """Return the network before training."""
 
 
-def measure_heads(model: Traced, requests: Sequence[Request]) -> dict[str, HeadCounts]:
+def measure_heads(model: TracedModel, requests: Sequence[Request]) -> dict[str, HeadCounts]:
     """Measure every head on the given examples, and return the counts by site."""
     return count_heads(model.trace([request])[0] for request in requests)
 
@@ -75,7 +75,9 @@ def make_requests_of_pairs(card: Card, pairs: Sequence[Pair]) -> list[Request]:
     return [Request(card.name, source, target=target) for source, target in pairs]
 
 
-def measure_heads_for_card(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
+def measure_heads_for_card(
+    model: TracedModel, requests: Sequence[Request]
+) -> dict[str, dict[str, Any]]:
     """Return a card's entry about heads: by site, the metrics `ON_CARDS` by layer and head.
 
     dependence_untrained is the largest value of any head of the site in the untrained network. The

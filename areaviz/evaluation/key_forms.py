@@ -18,7 +18,7 @@ from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.key_form_tables import TITLES, FormTable
 from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head, find_largest
 
-COUNTED: Mapping[int, str] = {1: "one seed", 3: "three seeds"}
+SEED_COUNTS: Mapping[int, str] = {1: "one seed", 3: "three seeds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def list_missing_runs(table: FormTable, rows: Sequence[FormRow]) -> str:
             empty.append(f"{row.title}: {' and '.join(seeds)}")
     if empty:
         return f"Seeds not trained yet: {'; '.join(empty)}."
-    return f"Every form was trained with {COUNTED[len(table.seeds)]}."
+    return f"Every form was trained with {SEED_COUNTS[len(table.seeds)]}."
 
 
 def describe_baselines(table: FormTable, checkpoints: Path) -> str:

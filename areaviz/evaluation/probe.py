@@ -24,7 +24,7 @@ from areaviz.trace.query import is_one_text, item_shares
 from areaviz.trace.record import AttentionMap, IntArray, Trace
 
 UNITS = ("item", "area")
-CHOSEN, DRAWS = (1, 1000), (2, 100)
+CHOSEN_LIMITS, DRAW_LIMITS = (1, 1000), (2, 100)
 # The site that is measured by default, if the model has it.
 DEFAULT_SITE = "encoder-decoder"
 
@@ -63,8 +63,8 @@ class Probe:
         Raises:
             InputError: An option is outside its range.
         """
-        check_range("k", self.k, CHOSEN)
-        check_range("draws", self.draws, DRAWS)
+        check_range("k", self.k, CHOSEN_LIMITS)
+        check_range("draws", self.draws, DRAW_LIMITS)
         check_choice("unit", self.unit, UNITS)
 
 

@@ -27,7 +27,7 @@ from areaviz.models.text_decoder import SITE
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 
-COUNTED = {"unigram": 1, "bigram": 2, "trigram": 3}
+NGRAM_ORDERS = {"unigram": 1, "bigram": 2, "trigram": 3}
 """N-gram models to compare with, and the length of their n-grams."""
 BATCH_TOKENS = 2000
 """Number of subwords per batch, including padding."""
@@ -79,7 +79,7 @@ def measure_texts(
         "perplexity": math.exp(nats / pieces),
         "bits_a_character": nats / math.log(2) / characters,
     }
-    for name, order in COUNTED.items():
+    for name, order in NGRAM_ORDERS.items():
         counted = NGrams.count(known, order, len(model.tokenizer), START)
         found[name] = math.exp(counted.nats(rows) / pieces)
     found["untrained"] = math.exp(_compute_loss_nats(model.make_untrained(), rows) / pieces)

@@ -15,7 +15,7 @@ visible noun with two translations.
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TestedWord:
     """One word that is tested."""
 
     # Index of the scene.
@@ -28,7 +28,7 @@ class Asked:
     word: str
 
 
-def choose_tested_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
+def choose_tested_words(scenes: Sequence[Scene], kind: str) -> list[TestedWord]:
     """Return the tested word of each scene, for a kind of `KINDS`.
 
     Scenes without such a word are left out.
@@ -41,7 +41,7 @@ def choose_tested_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
     return found
 
 
-def compute_share_of_right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
+def compute_share_of_right_words(translations: Sequence[str], asked: Sequence[TestedWord]) -> float:
     """Return the share of translations with the right word at its place, 0 to 1."""
     right = 0
     for text, one in zip(translations, asked, strict=True):
@@ -49,7 +49,7 @@ def compute_share_of_right_words(translations: Sequence[str], asked: Sequence[As
     return right / len(asked)
 
 
-def _choose_tested_word(number: int, scene: Scene, kind: str) -> Asked | None:
+def _choose_tested_word(number: int, scene: Scene, kind: str) -> TestedWord | None:
     """Return the tested word of a suitable object.
 
     It is the first suitable object of the scene, or the last one if `number` is even.
@@ -66,7 +66,7 @@ def _choose_tested_word(number: int, scene: Scene, kind: str) -> Asked | None:
     if kind != "ambiguous":
         source = source.masked(_find_place(source, thing, word))
     place = _find_place(scene.german, thing, word)
-    return Asked(number, source.text, place, scene.german.words[place])
+    return TestedWord(number, source.text, place, scene.german.words[place])
 
 
 def _find_place(sentence: Sentence, thing: int, kind: str) -> int:

@@ -9,7 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from areaviz.evaluation.heads import Traced, convert_figures, get_figures_of_head, measure_heads
+from areaviz.evaluation.heads import (
+    TracedModel,
+    convert_figures,
+    get_figures_of_head,
+    measure_heads,
+)
 from areaviz.metrics.spans import measure_spans
 from areaviz.metrics.word_areas import MEASURES
 from areaviz.trace.query import format_given_output, is_one_text
@@ -18,7 +23,7 @@ from areaviz.trace.request import Request
 
 Place = tuple[int, int]
 """Layer and head, counted from 0."""
-BESIDE = (
+COMPARED_MEASURES = (
     "multi_share",
     "area_size",
     "entropy",
@@ -30,11 +35,11 @@ BESIDE_OF_HEAD = ("multi_share", "long_exact", "long_exact_lift")
 """Figures of a single head that also have a value for the untrained network (_untrained)."""
 
 
-def compare_spans(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
+def compare_spans(model: TracedModel, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
     """Measure the spans of a model and of its untrained network at each site.
 
-    The figures are those of `areaviz.metrics.spans.measure_spans`. The figures of `BESIDE`
-    have a second value with the suffix _untrained.
+    The figures are those of `areaviz.metrics.spans.measure_spans`. The figures of
+    `COMPARED_MEASURES` have a second value with the suffix _untrained.
     """
     given: list[Request] = []
 
@@ -50,7 +55,7 @@ def compare_spans(model: Traced, requests: Sequence[Request]) -> dict[str, dict[
     found = {}
     for site, figures in trained.items():
         before = untrained.get(site, {})
-        beside = {f"{name}_untrained": before[name] for name in BESIDE if name in before}
+        beside = {f"{name}_untrained": before[name] for name in COMPARED_MEASURES if name in before}
         found[site] = {**figures, **beside}
     return found
 
@@ -66,7 +71,7 @@ def _make_given_request(trace: Trace) -> Request:
 
 
 def measure_heads_at_places(
-    model: Traced, requests: Sequence[Request], places: Mapping[str, Place | None]
+    model: TracedModel, requests: Sequence[Request], places: Mapping[str, Place | None]
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of one head at each site, some of them also for the untrained network.
 

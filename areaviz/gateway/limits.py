@@ -28,10 +28,10 @@ log = logging.getLogger(__name__)
 DESCRIPTORS_PER_SESSION, RESERVED_DESCRIPTORS = 3, 64
 
 # Maximum number of connections in total, and from one address that is neither local nor a proxy's.
-MOST, MAX_CONNECTIONS_PER_CLIENT = 4096, 128
+MAX_CONNECTIONS, MAX_CONNECTIONS_PER_CLIENT = 4096, 128
 UNLIMITED = 65536
 LOOK_SECONDS = 0.25
-FULL = "This server has no room for more visitors at the moment. Try again in a minute."
+NO_ROOM = "This server has no room for more visitors at the moment. Try again in a minute."
 
 
 @dataclass(slots=True)
@@ -121,7 +121,9 @@ class Connections:
     def _make_room(self, descriptors: int, reserve: int) -> bool:
         """Return whether these descriptors are free. If they are not, close an idle connection."""
         used, limit = self.descriptors()
-        if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
+        if len(self._seats) < MAX_CONNECTIONS and (
+            limit is None or used + descriptors + reserve <= limit
+        ):
             return True
         oldest = next((transport for transport, seat in self._seats.items() if seat.waiting), None)
         if oldest is None:

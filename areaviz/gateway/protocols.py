@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from areaviz.gateway.frames import FrameFilter
-from areaviz.gateway.limits import FULL, Connections
+from areaviz.gateway.limits import NO_ROOM, Connections
 from areaviz.shares.limits import HEAD_SECONDS, MESSAGE_KILOBYTES
 
 HEAD_BYTES = 32768
@@ -51,7 +51,7 @@ class BoundedRequests(HttpToolsProtocol):
         if self._seats.try_admit(transport):
             self._allow(HEAD_SECONDS.value())
         else:
-            self._end(503, FULL)
+            self._end(503, NO_ROOM)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Free the slot, and stop all timers."""

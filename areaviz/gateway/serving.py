@@ -22,7 +22,12 @@ from areaviz.backend import access
 from areaviz.gateway import streamlit_parts
 from areaviz.gateway.base_path import BasePath
 from areaviz.gateway.gateway import AppPlace, Gateway
-from areaviz.gateway.limits import DESCRIPTORS_PER_SESSION, MOST, Connections, raise_limit
+from areaviz.gateway.limits import (
+    DESCRIPTORS_PER_SESSION,
+    MAX_CONNECTIONS,
+    Connections,
+    raise_limit,
+)
 from areaviz.gateway.memory_pools import limit_memory_pools
 from areaviz.gateway.operator import Command, serve_commands
 from areaviz.gateway.protocols import BoundedRequests, BoundedSocket
@@ -35,7 +40,7 @@ PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 QUEUE, AT_ONCE = 2048, 8
 
 # Number of file descriptors that is enough for the maximum number of connections.
-ROOMY = MOST * (1 + DESCRIPTORS_PER_SESSION)
+ROOMY = MAX_CONNECTIONS * (1 + DESCRIPTORS_PER_SESSION)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LOG_SECONDS, LOG_CAUSES = 1.0, 1024

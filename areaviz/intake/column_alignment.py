@@ -16,12 +16,12 @@ from areaviz.intake.columns import (
     SYSTEM,
     Column,
 )
-from areaviz.intake.joined_columns import Opened
+from areaviz.intake.joined_columns import JoinedColumns
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 
-def align_columns(opened: Opened) -> list[Column]:
+def align_columns(opened: JoinedColumns) -> list[Column]:
     """Return the columns in use, each with one cell per example in a common order.
 
     If a file has the ids of the examples in a different order, its cells are sorted into the common
@@ -105,7 +105,7 @@ def _strip_file_name(column: Column) -> str:
     return column.name.removeprefix(f"{column.file}: ").lower()
 
 
-def _make_no_examples_error(opened: Opened) -> InputError:
+def _make_no_examples_error(opened: JoinedColumns) -> InputError:
     columns = [one for one in opened.columns if one.role != IGNORE]
     if not columns:
         said = opened.notes[0] if opened.notes else "There are no files."

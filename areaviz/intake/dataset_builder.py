@@ -31,7 +31,7 @@ from areaviz.intake.columns import (
     TextBudget,
     make_too_many_error,
 )
-from areaviz.intake.joined_columns import Chosen, Opened, open_files
+from areaviz.intake.joined_columns import Chosen, JoinedColumns, open_files
 from areaviz.intake.links import parse_links
 from areaviz.intake.systems import Outputs, Scores, list_outputs, list_scores
 from areaviz.trace.errors import InputError
@@ -44,7 +44,7 @@ _LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class BuiltDataset:
     """Everything that was built from the files."""
 
     dataset: Dataset
@@ -60,7 +60,7 @@ class Brought:
     marked: Files = field(default_factory=dict)
 
 
-def read_set(files: Files, chosen: Chosen | None = None) -> Brought:
+def read_set(files: Files, chosen: Chosen | None = None) -> BuiltDataset:
     """Read files as one dataset.
 
     Args:
@@ -73,7 +73,7 @@ def read_set(files: Files, chosen: Chosen | None = None) -> Brought:
     return build_dataset(files, open_files(files, chosen))
 
 
-def build_dataset(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
+def build_dataset(files: Files, opened: JoinedColumns, models: Sequence[str] = ()) -> BuiltDataset:
     """Build a dataset from opened columns.
 
     Args:
@@ -93,7 +93,9 @@ def build_dataset(files: Files, opened: Opened, models: Sequence[str] = ()) -> B
     return _with_systems(files, dataset, by_role, opened, models, notes)
 
 
-def bring_beside(dataset: Dataset, opened: Opened, models: Sequence[str] = ()) -> Brought:
+def bring_beside(
+    dataset: Dataset, opened: JoinedColumns, models: Sequence[str] = ()
+) -> BuiltDataset:
     """Build outputs and scores from opened columns, for an existing dataset.
 
     Raises:
@@ -114,10 +116,10 @@ def _with_systems(
     files: Files,
     dataset: Dataset,
     by_role: Mapping[str, list[Column]],
-    opened: Opened,
+    opened: JoinedColumns,
     models: Sequence[str],
     notes: list[str],
-) -> Brought:
+) -> BuiltDataset:
     outputs = list_outputs(by_role[OUTPUT])
     scores = list_scores(by_role[SCORE], [*outputs, *models])
     for system, texts in outputs.items():
@@ -129,10 +131,10 @@ def _with_systems(
             )
     notes += _describe_unused(files, dataset, opened.columns)
     corpus = by_role[CORPUS][0].file if by_role[CORPUS] else ""
-    return Brought(dataset, outputs, scores, corpus, tuple(notes), opened.marked)
+    return BuiltDataset(dataset, outputs, scores, corpus, tuple(notes), opened.marked)
 
 
-def _build_media_dataset(files: Files) -> Brought:
+def _build_media_dataset(files: Files) -> BuiltDataset:
     """Return a dataset of pictures, sounds or clips without a table, in order of their names."""
     found = {name: files[name] for name in sorted(files) if is_medium(name)}
     if len(found) > MAX_ROWS:
@@ -140,7 +142,7 @@ def _build_media_dataset(files: Files) -> Brought:
     medium = find_medium(found)
     kind = SHOW_PHOTOS if medium == PICTURE else ""
     examples = tuple(Example(name, "", file=name) for name in found)
-    return Brought(Dataset(f"{medium}s", examples, found, kind, medium))
+    return BuiltDataset(Dataset(f"{medium}s", examples, found, kind, medium))
 
 
 def _group_by_role(columns: Sequence[Column]) -> dict[str, list[Column]]:

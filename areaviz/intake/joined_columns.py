@@ -36,7 +36,7 @@ _OF_MARKS = frozenset((".tsv", ".json", ".jsonl", ".ndjson"))
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class JoinedColumns:
     """The columns of all files, and notes for the user."""
 
     columns: tuple[Column, ...]
@@ -47,7 +47,9 @@ class Opened:
     marked: Files = field(default_factory=dict)
 
 
-def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str] = ()) -> Opened:
+def open_files(
+    files: Files, chosen: Chosen | None = None, models: Sequence[str] = ()
+) -> JoinedColumns:
     """Read all files except pictures, sounds and clips into columns.
 
     Args:
@@ -93,7 +95,7 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
     columns = [_restore_role(column, given.get(column.name, "")) for column in columns]
     columns = assign_scores(columns, models)
     _check_chosen(given, columns, files)
-    return Opened(tuple(columns), tuple(notes), kinds, marked)
+    return JoinedColumns(tuple(columns), tuple(notes), kinds, marked)
 
 
 def _describe_marks(name: str, content: Content) -> str:

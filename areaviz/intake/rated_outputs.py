@@ -29,7 +29,7 @@ from areaviz.intake.columns import (
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
-HUMAN = "human"
+HUMAN_RATER = "human"
 """Name of the metric for raters' scores from 0 to 100."""
 OWN = "areaviz"
 """Key under which this app stores the dataset and example of a rating in files that it writes."""
@@ -165,7 +165,7 @@ def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
 def make_columns_from_segments(name: str, segments: Sequence[RatedSegment]) -> tuple[Column, ...]:
     """Return the columns of a dataset: sources, references, outputs, scores and metadata.
 
-    The scores of several raters become their mean, under the name `HUMAN`.
+    The scores of several raters become their mean, under the name `HUMAN_RATER`.
 
     Raises:
         InputError: there are no segments.
@@ -201,7 +201,7 @@ def _average_scores(segment: RatedSegment) -> dict[str, dict[str, float]]:
     for system, ratings in segment.ratings.items():
         given = [one.score for one in ratings if one.score is not None]
         if given:
-            found.setdefault(system, {})[HUMAN] = sum(given) / len(given)
+            found.setdefault(system, {})[HUMAN_RATER] = sum(given) / len(given)
     return found
 
 

@@ -22,7 +22,7 @@ from areaviz.interactive.message import serialise_message
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
-WHAT = {
+LOOK_DESCRIPTIONS = {
     GLIMPSES: "It reads glimpses. Frames show what it read at this step, the smallest one in"
     " most detail. The line joins the middles of the glimpses, and the filled dot"
     " is the latest.",
@@ -51,7 +51,7 @@ class DigitReading:
 
 def fits(trace: Trace, focus: Focus) -> bool:
     """Return whether the focus is on a site with looks, which is a gaze of the trace."""
-    return focus.site in WHAT and focus.site in trace.gazes
+    return focus.site in LOOK_DESCRIPTIONS and focus.site in trace.gazes
 
 
 def make_looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def make_looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     assert picture is not None
     reader = {
         "title": trace.request.model,
-        "what": WHAT[focus.site],
+        "what": LOOK_DESCRIPTIONS[focus.site],
         "size": [picture.width, picture.height],
         "corners": np.round(gaze.corners.astype(float), 1).tolist(),
         "notes": [trace.details["warning"]] if "warning" in trace.details else [],

@@ -18,14 +18,14 @@ import numpy.typing as npt
 from areaviz.drawing.theme import ACCENT, SECOND
 from areaviz.interactive.message import quantise, shrink_integers
 from areaviz.trace.query import Groups, find_words, item_shares
-from areaviz.trace.reading import EVEN, MASSES, average_map, find_densest_areas, find_sink
+from areaviz.trace.reading import EVEN_SHARE, MASSES, average_map, find_densest_areas, find_sink
 from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.request import Focus
 
-WORK = 1 << 22
+MAX_WORK = 1 << 22
 """Maximum number of places in which to search smallest areas, which takes about 0.4 s. If all seven
 masses need more, only one mass is computed. If even one mass needs more, none is computed."""
-STEEPEST = 4.0
+MAX_RATIO = 4.0
 """End of the logarithmic scale of ratios: 4 doublings, which is 16 times the average."""
 
 
@@ -74,9 +74,9 @@ def list_readings(attention: AttentionMap, layer: int, query: Field) -> Readings
     header = {
         "masses": list(masses),
         "sinks": resting,
-        "even": EVEN,
+        "even": EVEN_SHARE,
         "signed": [ACCENT, SECOND],
-        "steepest": STEEPEST,
+        "steepest": MAX_RATIO,
     }
     return Readings(arrays, header)
 
@@ -102,9 +102,9 @@ def choose_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
     """
     grid = attention.grid
     places = attention.heads * rows * grid.items * grid.height
-    if places * len(MASSES) <= WORK:
+    if places * len(MASSES) <= MAX_WORK:
         return MASSES
-    return (Focus("").mass,) if places <= WORK else ()
+    return (Focus("").mass,) if places <= MAX_WORK else ()
 
 
 def choose_runs(query: Field, items: Sequence[int], unit: str) -> Groups:

@@ -18,7 +18,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from areaviz.drawing.theme import PRINT_EDGE, get_head_colour
-from areaviz.interactive.other_readings import STEEPEST
+from areaviz.interactive.other_readings import MAX_RATIO
 from areaviz.interactive.print_layout import CHIP, TILE, PlacedText, is_again
 from areaviz.interactive.ribbon_table import TOP, Span
 from areaviz.trace.request import Focus
@@ -92,7 +92,7 @@ def _compute_share(span: Span, focus: Focus) -> float:
     A ratio to the average has a logarithmic scale.
     """
     if focus.side == "query" and focus.against == "average":
-        return min(max(log2(span.weight) / STEEPEST, 0), 1)
+        return min(max(log2(span.weight) / MAX_RATIO, 0), 1)
     return min(span.weight, 1)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-class ToldActions:
+class ActionClassifier:
     """A trained classifier of actions.
 
     Args:

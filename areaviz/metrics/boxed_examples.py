@@ -31,7 +31,7 @@ row, so their boxes go from top 0 to bottom 1.
 
 
 @dataclass(frozen=True, slots=True)
-class Boxed:
+class BoxedExample:
     """The queries of one example that have boxes, with the weights of every head."""
 
     words: PointedWords
@@ -50,7 +50,7 @@ class Boxed:
         return cls(words, attention.grid, attention.weights.shape[2], boxes)
 
 
-class BoxedExamples(KnownExamples[Boxed]):
+class BoxedExamples(KnownExamples[BoxedExample]):
     """Traces with boxes for some of their queries."""
 
     noun = "boxes"
@@ -68,7 +68,7 @@ class BoxedExamples(KnownExamples[Boxed]):
         for number, (trace, boxes) in enumerate(examples, 1):
             attention = trace.maps[site]
             _check(number, attention.weights.shape[2], boxes)
-            found.append(Boxed.of(attention, boxes))
+            found.append(BoxedExample.of(attention, boxes))
         return cls(found)
 
     def error(self, heads: Sequence[Choice]) -> float:

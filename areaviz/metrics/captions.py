@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+(?:-\w+)*|'(?:s|re|ve|ll|d|m|t)\b")
 
 BETA = 1.2
 """Weight of recall relative to precision in ROUGE-L, the value of COCO's script."""
-LONGEST = 4
+MAX_NGRAM = 4
 """Maximum length of n-grams in CIDEr-D."""
 SIGMA = 6.0
 """Standard deviation of the length penalty of CIDEr-D, in words."""
@@ -191,12 +191,12 @@ def _compute_similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> flo
         norms = hypot(*one.values()) * hypot(*other.values())
         if norms:
             total += shared / norms
-    return total / LONGEST
+    return total / MAX_NGRAM
 
 
 def _list_ngrams(words: Words) -> list[list[tuple[str, ...]]]:
     """Return all runs of n words, in order, for n = 1..4."""
     ngrams = []
-    for n in range(1, LONGEST + 1):
+    for n in range(1, MAX_NGRAM + 1):
         ngrams.append([tuple(words[first : first + n]) for first in range(len(words) - n + 1)])
     return ngrams

@@ -25,7 +25,7 @@ from areaviz.metrics.word_areas import (
 from areaviz.trace.query import compute_entropy_bits, item_shares, query_dependence
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
-LONG = ("long_exact", "long_edge")
+LONG_MEASURES = ("long_exact", "long_edge")
 MOST_OFFSET = 12
 """Offsets of top items are counted up to this many items before and after the query."""
 
@@ -67,7 +67,10 @@ class HeadCounts(Counts):
                 found["previous"] = sums["previous"] / queries
                 found["offset"] = best_LH - float(MOST_OFFSET)
                 found["offset_share"] = sums["offsets"].max(-1) / queries
-            for name, cases in (("edge", queries), *dict.fromkeys(LONG, sums["long"]).items()):
+            for name, cases in (
+                ("edge", queries),
+                *dict.fromkeys(LONG_MEASURES, sums["long"]).items(),
+            ):
                 found[name] = sums[name] / cases
                 found[f"{name}_random"] = sums[f"{name}_random"] / cases
                 found[f"{name}_lift"] = found[name] / found[f"{name}_random"]
@@ -140,7 +143,7 @@ def _sum_over_top_areas(attention: AttentionMap, layer: int, memory: Field) -> d
     long_HQ = (attention.grid.sizes()[top_HQ] > 1) & seen_HQ
     sums = {"long": long_HQ.sum(-1).astype(np.float64)}
     if not memory.is_text:
-        names = [name + end for name in ("edge", *LONG) for end in ("", "_random")]
+        names = [name + end for name in ("edge", *LONG_MEASURES) for end in ("", "_random")]
         return sums | dict.fromkeys(names, np.zeros(attention.heads))
     areas = WordAreas.of(attention.grid, memory)
     width_HQ, visible_Q = areas.width_A[top_HQ], count_visible_items(attention, memory)

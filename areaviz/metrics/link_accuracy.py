@@ -24,7 +24,7 @@ SITE = "encoder-decoder"
 Links = Set[tuple[int, int]]
 Run = tuple[int, int]
 BoolArray = npt.NDArray[np.bool_]
-BESIDE = ("span_random", "span_diagonal")
+BASELINES = ("span_random", "span_diagonal")
 """Names of the baselines with spans of equal sizes."""
 ENDS = ("", "_whole")
 """Suffixes of names for right and for wholly right spans."""
@@ -53,7 +53,7 @@ class LinkedCounts(Counts):
             for end in ENDS:
                 span, single = sums[f"span{end}"], sums[f"single{end}"]
                 found[f"span{end}"] = span / spans
-                for beside in BESIDE:
+                for beside in BASELINES:
                     found[f"{beside}{end}"] = sums[f"{beside}{end}"] / spans
                 found[f"single{end}"] = single / (queries - spans)
                 found[f"top{end}"] = (span + single) / queries
@@ -108,7 +108,7 @@ def _sum_layer(
     """
     _, left_A, _, width_A = attention.grid.table().T
     shares_HQN = np.stack([item_shares(attention, layer, h) for h in range(attention.heads)])
-    names = [name + end for name in ("span", *BESIDE, "single", "pair") for end in ENDS]
+    names = [name + end for name in ("span", *BASELINES, "single", "pair") for end in ENDS]
     sums = {name: np.zeros(attention.heads) for name in ("queries", "spans", *names)}
     for query, linked in rows:
         top_H = attention.weights[layer, :, query].argmax(-1)

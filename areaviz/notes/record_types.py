@@ -53,7 +53,7 @@ class Stale(Exception, Generic[R]):
         self.there, self.own = there, own
 
 
-class Merged(NamedTuple):
+class ImportCounts(NamedTuple):
     """The numbers of imported records."""
 
     # Records whose id was not in the store.
@@ -63,7 +63,7 @@ class Merged(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown(Generic[R]):
+class ShownRecord(Generic[R]):
     """A record as one user sees it."""
 
     record: R

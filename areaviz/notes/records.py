@@ -22,7 +22,7 @@ from areaviz.notes.ownership import (
     check_shares,
     make_import_id,
 )
-from areaviz.notes.record_types import Merged, R, Shown, Stale, compute_copy_id
+from areaviz.notes.record_types import ImportCounts, R, ShownRecord, Stale, compute_copy_id
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import MAX_NUMBER, format_current_time
 
@@ -76,7 +76,9 @@ class Records(ABC, Generic[R]):
         rows = self._store.rows(f"reading the {self.several}", chosen.order_by(*self._order()))
         return [self._read(_drop_hidden_columns(row)) for row in rows]
 
-    def list_on_example(self, dataset: str, example: int, reader: str, most: int) -> list[Shown[R]]:
+    def list_on_example(
+        self, dataset: str, example: int, reader: str, most: int
+    ) -> list[ShownRecord[R]]:
         """Return the first records on one example, as a user sees them.
 
         The user's own records come first, then those written in the app, then imports. An import
@@ -169,7 +171,7 @@ class Records(ABC, Generic[R]):
         old = self.table.c.changed < time
         return self._store.delete(f"removing old {self.several}", self.table, old)
 
-    def merge(self, records: Sequence[R], reader: str = OPERATOR) -> Merged:
+    def merge(self, records: Sequence[R], reader: str = OPERATOR) -> ImportCounts:
         """Import all records from a file or none of them. Stored records are not changed.
 
         A record whose id is stored with different content is added under a new id. The new id
@@ -201,7 +203,7 @@ class Records(ABC, Generic[R]):
                 connection.execute(sql.insert(self.table), rows)
                 datasets = {record.dataset for record in added}
                 check_shares(connection, self.table, self.several, reader, datasets)
-        return Merged(len(new), len(differing))
+        return ImportCounts(len(new), len(differing))
 
     def list_imports(self, dataset: str, reader: str) -> list[Import]:
         """Return a user's imports with records on a dataset, the latest first."""
@@ -234,9 +236,11 @@ class Records(ABC, Generic[R]):
     def _order(self) -> list[sql.Column[Any]]:
         return [self.table.c[name] for name in self.order]
 
-    def _shown(self, row: sql.RowMapping, reader: str) -> Shown[R]:
+    def _shown(self, row: sql.RowMapping, reader: str) -> ShownRecord[R]:
         owner = Owner(row["reader"], row["import_id"])
-        return Shown(self._read(_drop_hidden_columns(row)), owner.allows(reader), owner.import_id)
+        return ShownRecord(
+            self._read(_drop_hidden_columns(row)), owner.allows(reader), owner.import_id
+        )
 
     def _by_id(self, connection: Connection, ids: Sequence[str]) -> dict[str, R]:
         """Return the stored records with these ids, by id."""

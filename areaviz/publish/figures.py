@@ -25,7 +25,7 @@ from areaviz.views.weight_explanation_parts import find_first_question
 
 POINTED = {one.name: one for one in (RIBBON, GRID)}
 """The ribbon and the image grid as figures, by their names. They can be chosen like views."""
-USUAL = "alignment"
+DEFAULT_VIEW = "alignment"
 """The view to draw if no view is named and this view applies."""
 
 
@@ -64,7 +64,7 @@ def find_view(trace: Trace, focus: Focus, name: str | None) -> Download:
             f'No view fits the site "{focus.site}" of this trace. Choose another site.'
         )
     if name is None:
-        name = USUAL if USUAL in fitting else fitting[0]
+        name = DEFAULT_VIEW if DEFAULT_VIEW in fitting else fitting[0]
     if name not in fitting:
         raise InputError(
             f'The view "{name}" does not fit the site "{focus.site}" of this trace. Choose'

@@ -25,12 +25,12 @@ from areaviz.drawing.markup import (
 )
 from areaviz.drawing.select import get_display_field
 from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
-from areaviz.interactive.digit_glimpses import WHAT
+from areaviz.interactive.digit_glimpses import LOOK_DESCRIPTIONS
 from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
 from areaviz.interactive.grid_print import COARSE, SHOWN
 from areaviz.interactive.grid_table import TOP as TOP_RECTANGLES
 from areaviz.interactive.message import make_title
-from areaviz.interactive.other_readings import STEEPEST, WORK
+from areaviz.interactive.other_readings import MAX_RATIO, MAX_WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
 from areaviz.interactive.ribbon_table import TOP
 from areaviz.publish.content import (
@@ -48,7 +48,7 @@ from areaviz.publish.page_body import collect_script_settings, render_page_body,
 from areaviz.trace.best_alignment import remove_best
 from areaviz.trace.document import request_entry
 from areaviz.trace.picture import Picture
-from areaviz.trace.reading import EVEN, MASSES, SINK
+from areaviz.trace.reading import EVEN_SHARE, MASSES, SINK
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP
@@ -200,7 +200,7 @@ def collect_constants(trace: Trace) -> dict[str, Any]:
         "entries": ENTRIES,
         "roomy": ROOMY,
         "most": MOST_AREAS,
-        "work": WORK,
+        "work": MAX_WORK,
         "masses": list(MASSES),
         "mass": Focus("").mass,
         "sink": SINK,
@@ -217,13 +217,13 @@ def collect_constants(trace: Trace) -> dict[str, Any]:
             },
             "heat": [colour for _, colour in SEQUENCE_STOPS],
         },
-        "looks": dict(WHAT),
+        "looks": dict(LOOK_DESCRIPTIONS),
         "names": {name: make_title(get_display_field(trace, name)) for name in trace.fields},
         "header": {
             "colours": list(HEAD_COLOURS),
-            "even": EVEN,
+            "even": EVEN_SHARE,
             "signed": [ACCENT, SECOND],
-            "steepest": STEEPEST,
+            "steepest": MAX_RATIO,
         },
     }
 

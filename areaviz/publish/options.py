@@ -12,7 +12,7 @@ from areaviz.trace.limits import check_range
 Theme = Literal["auto", "light", "dark"]
 THEMES: tuple[Theme, ...] = get_args(Theme)
 LEAST_AREAS, MOST_AREAS = 4, 64
-SMALLEST, LARGEST = 2**17, 2**28
+MIN_BYTES, MAX_BYTES = 2**17, 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PageOptions:
         Raises:
             InputError: a number is out of range, or the theme or language does not exist.
         """
-        check_range("limit", self.limit, (SMALLEST, LARGEST))
+        check_range("limit", self.limit, (MIN_BYTES, MAX_BYTES))
         check_range("areas", self.areas, (LEAST_AREAS, MOST_AREAS))
         if self.theme not in THEMES:
             raise InputError(

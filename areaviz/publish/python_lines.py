@@ -9,7 +9,7 @@ from areaviz.drawing.export import Paper
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
-LONGEST = 20
+MAX_LABEL_CHARACTERS = 20
 """Maximum number of characters of an item's label in a file name."""
 
 
@@ -26,7 +26,7 @@ def make_file_stem(name: str, trace: Trace, focus: Focus) -> str:
             parts.append(f"H{focus.head + 1}")
         field = trace.fields[attention.query if focus.side == "query" else attention.memory]
         if focus.items and focus.items[0] < len(field):
-            parts.append(re.sub(r"\W+", "", field.labels[focus.items[0]])[:LONGEST])
+            parts.append(re.sub(r"\W+", "", field.labels[focus.items[0]])[:MAX_LABEL_CHARACTERS])
     return "_".join(part for part in (*parts, name) if part)
 
 

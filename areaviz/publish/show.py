@@ -33,7 +33,7 @@ HEIGHTS = (200, 4000)
 """Minimum and maximum height of a notebook's frame in pixels."""
 FIRST_HEIGHT = 640
 """Height in pixels of a frame that fits its page, until the page has reported its height."""
-BESIDE = ("alignment", "overview")
+DEFAULT_VIEWS = ("alignment", "overview")
 """Default views below the interactive maps: a heat map, and an overview of layers and heads."""
 NAME_DIGITS = 16
 ROWS, LETTERS = 12, 60
@@ -48,7 +48,7 @@ nbconvert and visible everywhere else.
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class NotebookPage:
     """A page that a notebook shows if it is the value of the last line of a cell.
 
     Args:
@@ -150,7 +150,7 @@ def show(
     height: int | None = None,
     theme: Theme | None = None,
     widget: bool | None = None,
-) -> Shown | AttentionWidget:
+) -> NotebookPage | AttentionWidget:
     """Return the interactive view of a trace, for the last line of a notebook cell.
 
     With the extra `areaviz[notebook]`, the view is a widget. You can read and set `widget.focus`,
@@ -182,17 +182,17 @@ def show(
     chosen = options or PageOptions()
     chosen = (chosen if theme is None else replace(chosen, theme=theme)).checked()
     if not chosen.views:
-        chosen = replace(chosen, views=BESIDE)
+        chosen = replace(chosen, views=DEFAULT_VIEWS)
     opening = find_opening(trace, focus, chosen) or focus or select_first_site(trace)
     html, picture = make_frame_page(trace, focus, chosen), draw_opening_png(trace, opening)
-    shown = Shown(html, picture, height, list_opening_numbers(trace, opening))
+    shown = NotebookPage(html, picture, height, list_opening_numbers(trace, opening))
     if widget is None:
         widget = find_spec("anywidget") is not None
     return _make_widget(trace, focus, chosen, shown) if widget else shown
 
 
 def _make_widget(
-    trace: Trace, focus: Focus | None, options: PageOptions, frame: Shown
+    trace: Trace, focus: Focus | None, options: PageOptions, frame: NotebookPage
 ) -> AttentionWidget:
     try:
         from areaviz.publish.widget import AttentionWidget

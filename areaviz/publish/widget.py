@@ -33,7 +33,7 @@ from areaviz.publish.page import (
     make_page_style,
 )
 from areaviz.publish.page_body import collect_script_settings, render_page_body
-from areaviz.publish.show import Shown, select_mime_types
+from areaviz.publish.show import NotebookPage, select_mime_types
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -82,7 +82,7 @@ class AttentionWidget(anywidget.AnyWidget):
     _height = traitlets.Int(allow_none=True).tag(sync=True)
 
     def __init__(
-        self, trace: Trace, focus: Focus | None, options: PageOptions, frame: Shown
+        self, trace: Trace, focus: Focus | None, options: PageOptions, frame: NotebookPage
     ) -> None:
         """Create the widget of a trace.
 

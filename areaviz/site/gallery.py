@@ -13,7 +13,7 @@ from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 
-MOST = 12
+RUN_COUNT = 12
 """The number of runs in the gallery."""
 FIRST = (
     *("token-boundary", "char-boundary", "language-model-boundary", "scene-captions-boundary"),
@@ -21,7 +21,7 @@ FIRST = (
     *("video-both", "items-soft", "stn-cluttered"),
 )
 """The models of the gallery, in order."""
-WHAT = (
+DESCRIPTION = (
     "Each page contains one run of a model, stored when the site was made, with all its attention."
     " Click a word, choose a head, or change the layer."
 )
@@ -37,7 +37,7 @@ def make_files(site: Site) -> Files:
         also = make_element("p", _render_live_link(site, model)) if model in site.live else ""
         inside = [make_element("h2", link), make_element("p", what, class_="facts")]
         cards.append(make_element("div", *inside, *([also] if also else []), class_="card"))
-    main = [make_element("p", WHAT), make_element("div", *cards, class_="cards")]
+    main = [make_element("p", DESCRIPTION), make_element("div", *cards, class_="cards")]
     yield "gallery.html", render_site_page(site, "Gallery", main)
     for model, path in site.stored.items():
         yield f"traces/{model}.html", add_site_link(make_page(codec.load(path)), site)
@@ -66,4 +66,4 @@ def list_stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:
     largest: dict[str, Path] = {}
     for path in sorted([home, *openings.glob("*.npz")], key=lambda one: one.stat().st_size):
         largest[codec.load(path).request.model] = path
-    return {name: largest[name] for name in FIRST[:MOST] if name in largest}
+    return {name: largest[name] for name in FIRST[:RUN_COUNT] if name in largest}

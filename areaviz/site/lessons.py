@@ -13,7 +13,7 @@ from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.ui.app.language import sentence
 
-WHAT = message(
+DESCRIPTION = message(
     "Guess first, then see the answer. Each question is about one idea of area attention, and what"
     " it shows is computed from a model or by the arithmetic of the paper."
 )
@@ -27,7 +27,7 @@ def make_files(site: Site) -> Files:
     for number, data in asked.items():
         link = make_element("a", data["texts"]["title"], href=f"lessons/{number}.html")
         items.append(make_element("li", link))
-    main = [make_element("p", sentence(WHAT)), make_element("ol", *items)]
+    main = [make_element("p", sentence(DESCRIPTION)), make_element("ol", *items)]
     yield "lessons.html", render_site_page(site, sentence("Lessons"), main)
     style = read_parts("lesson").css
     script = f"{make_mount_script(['lesson'], site.language)}\n{read_text('site/question.js')}"

@@ -11,7 +11,7 @@ from areaviz.drawing.markup import Markup, make_element
 
 PICTURE = "share.png"
 """The picture's file in the site's folder. It is the last frame of the ribbon's animation."""
-WHAT = "See which words, areas of pictures and moments a model attends to, head by head."
+DESCRIPTION = "See which words, areas of pictures and moments a model attends to, head by head."
 
 
 def share_tags(title: str, address: str) -> Sequence[Markup]:
@@ -27,7 +27,7 @@ def share_tags(title: str, address: str) -> Sequence[Markup]:
     told = {
         "og:type": "website",
         "og:title": title,
-        "og:description": WHAT,
+        "og:description": DESCRIPTION,
         "og:image": f"{address.rstrip('/')}/{PICTURE}",
     }
     tags = [make_element("meta", property=name, content=content) for name, content in told.items()]

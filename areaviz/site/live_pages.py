@@ -9,7 +9,7 @@ from areaviz.publish.live_model import check_live
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace.errors import InputError
 
-WHAT = (
+DESCRIPTION = (
     "These models run in your browser. Each page is one file that contains the model, so you can"
     " save it and open it without a network."
 )
@@ -39,7 +39,7 @@ def make_files(site: Site) -> Files:
     )
     table = make_element("table", head, *rows)
     main = [
-        make_element("p", WHAT),
+        make_element("p", DESCRIPTION),
         make_element("div", *cards, class_="cards"),
         make_element("h2", STORED),
         make_element("p", WHY_STORED),

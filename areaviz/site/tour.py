@@ -26,7 +26,9 @@ from areaviz.ui.tour.steps import (
     find_mixed_word,
 )
 
-WHAT = message("Five steps in a minute and a half. Each shows a stored run and says what to try.")
+DESCRIPTION = message(
+    "Five steps in a minute and a half. Each shows a stored run and says what to try."
+)
 ASK = message("Ask without this fact, on the live page")
 
 
@@ -59,7 +61,9 @@ def make_files(site: Site) -> Files:
     yield (
         "tour.html",
         render_site_page(
-            site, sentence("Tour"), [make_element("p", sentence(WHAT)), make_element("ol", *items)]
+            site,
+            sentence("Tour"),
+            [make_element("p", sentence(DESCRIPTION)), make_element("ol", *items)],
         ),
     )
     for number, stop in enumerate(stops, start=1):

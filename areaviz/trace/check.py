@@ -15,7 +15,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.kinds import KINDS
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.record import (
-    MOST,
+    MAX_LAYERS_AND_HEADS,
     TOLERANCE,
     VERSION,
     AttentionMap,
@@ -200,7 +200,8 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
     )
     _check_array(f"{called} has weights", weights_LHQA, np.float32, shape)
     _check_condition(
-        max(shape[:2]) <= MOST, f"{called} has more than {MOST:,} layers, or heads of a layer."
+        max(shape[:2]) <= MAX_LAYERS_AND_HEADS,
+        f"{called} has more than {MAX_LAYERS_AND_HEADS:,} layers, or heads of a layer.",
     )
     # Weights that are stored elsewhere are checked by the code that fetches them.
     if not isinstance(weights_LHQA, LayeredWeights):

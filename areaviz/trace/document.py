@@ -23,7 +23,7 @@ from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.medium import take
 from areaviz.trace.record import (
-    MOST,
+    MAX_LAYERS_AND_HEADS,
     VERSION,
     AttentionMap,
     Field,
@@ -271,7 +271,7 @@ def _make_remote_weights(site: str, shape: list[Any], fetch: Fetch) -> FloatArra
     """Return a stand-in for weights [L, H, Q, A] that are fetched when they are read."""
     layers, heads, queries, areas = (take({"shape": size}, "shape", int) for size in shape)
     sizes = layers, heads, queries, areas
-    if min(sizes) < 1 or max(layers, heads) > MOST:
+    if min(sizes) < 1 or max(layers, heads) > MAX_LAYERS_AND_HEADS:
         raise ValueError(f"weights of shape {layers} x {heads} x {queries} x {areas} cannot be")
     return cast(FloatArray, LayeredWeights(sizes, partial(fetch, site)))
 

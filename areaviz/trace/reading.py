@@ -30,7 +30,7 @@ from areaviz.trace.request import Focus
 
 MASSES = (30, 40, 50, 60, 70, 80, 90)
 """The masses of densest areas that users can choose, in per cent."""
-EVEN = 0.1
+EVEN_SHARE = 0.1
 """Share of both compared maps that is spread evenly over the items to limit ratios."""
 SINK = 0.5
 """An item with more than this share of a head's mean map is an attention sink."""
@@ -157,9 +157,9 @@ def compare_with_average(shares_QN: npt.NDArray[np.floating]) -> FloatArray:
     half of it. A tenth is spread evenly so that tiny shares do not give extreme ratios. Rows of
     fully masked queries are 0.
     """
-    even = EVEN / shares_QN.shape[-1]
-    mean_N = (1 - EVEN) * average_map(shares_QN) + even
-    ratio_QN = np.log2(((1 - EVEN) * shares_QN + even) / mean_N)
+    even = EVEN_SHARE / shares_QN.shape[-1]
+    mean_N = (1 - EVEN_SHARE) * average_map(shares_QN) + even
+    ratio_QN = np.log2(((1 - EVEN_SHARE) * shares_QN + even) / mean_N)
     return np.where(shares_QN.any(-1, keepdims=True), ratio_QN, 0).astype(np.float32)
 
 

@@ -29,7 +29,7 @@ VERSION = 5
 # Maximum difference between the sum of a row of weights and 1.
 TOLERANCE = 1e-3
 # Maximum number of layers of a map, and of heads of a layer.
-MOST = 1024
+MAX_LAYERS_AND_HEADS = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ import numpy as np
 from areaviz.trace.areas import AreaGrid, IntArray
 
 # Maximum number of listed rivals over all shapes.
-MOST = 1 << 20
+MAX_LISTED_RIVALS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ def can_list(grid: AreaGrid) -> bool:
     rivals = 1
     for largest in (grid.max_height, grid.max_width):
         rivals *= largest * (largest * largest + largest * (largest - 1) // 2)
-    return rivals <= MOST
+    return rivals <= MAX_LISTED_RIVALS
 
 
 @lru_cache(maxsize=32)

@@ -25,7 +25,7 @@ from areaviz.trace.weights import apply_in_chunks
 # Default share of the attention that a densest area holds.
 MASS = 0.5
 # Approximate sum of a row of shares as whole numbers.
-UNIT = 1 << 40
+SHARE_UNIT = 1 << 40
 # Shares are rounded to float32, so an area that lacks this much still counts as holding the mass.
 ROUNDING = 1e-6
 
@@ -130,7 +130,7 @@ def _to_whole_numbers(p_RN: npt.NDArray[np.floating]) -> IntArray:
     if not (np.isfinite(total_R1).all() and p_RN.min() >= 0):
         raise ValueError("A share is below 0 or not a finite number.")
     share_RN = np.divide(p_RN, total_R1, out=np.zeros(p_RN.shape), where=total_R1 > 0)
-    whole_RN: IntArray = np.rint(share_RN * UNIT).astype(np.int64)
+    whole_RN: IntArray = np.rint(share_RN * SHARE_UNIT).astype(np.int64)
     return whole_RN
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-LONGEST = 60
+MAX_CHARACTERS = 60
 """Maximum number of characters of a text to show."""
 COLUMNS = ("site", "layers", "heads", "queries", "items", "areas", "")
 _STYLE = "text-align: left; padding: 2px 12px 2px 0"
@@ -15,7 +15,7 @@ def shorten_to_line(text: str) -> str:
     """Return a text as one line without control characters, shortened if it is long."""
     line = " ".join(text.split())
     printable = "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
-    return printable if len(printable) <= LONGEST else f"{printable[: LONGEST - 1]}…"
+    return printable if len(printable) <= MAX_CHARACTERS else f"{printable[: MAX_CHARACTERS - 1]}…"
 
 
 def count_noun(count: int, noun: str) -> str:

@@ -16,19 +16,19 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import shift_targets
-from areaviz.data.grounding import Grounded
+from areaviz.data.grounding import GroundedSentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.pointing import compute_box_overlaps
 from areaviz.models.captioner import CaptionTransformer
 from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import compute_cross_entropy
 
-SMALLEST = 1e-9
+MIN_OVERLAP = 1e-9
 """Minimum overlap in the loss. It limits the loss of a word."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AttentionTargets:
     """Attention targets for the words of sentences."""
 
     # Index of each word's sentence, int64 [W].
@@ -39,7 +39,9 @@ class Told:
     overlap: Tensor
 
     @classmethod
-    def of(cls, sentences: Sequence[Grounded], tokenizer: Tokenizer, grid: AreaGrid) -> Told:
+    def of(
+        cls, sentences: Sequence[GroundedSentence], tokenizer: Tokenizer, grid: AreaGrid
+    ) -> AttentionTargets:
         """Make targets for every word with boxes in `sentences`."""
         places, overlaps = [], [np.zeros((0, grid.count))]
         for number, sentence in enumerate(sentences):
@@ -54,12 +56,14 @@ class Told:
         overlap_WA = torch.from_numpy(np.concatenate(overlaps)).float()
         return cls(place_W2[:, 0], place_W2[:, 1], overlap_WA)
 
-    def to(self, device: torch.device) -> Told:
+    def to(self, device: torch.device) -> AttentionTargets:
         """Return the targets on `device`."""
-        return Told(self.sentence.to(device), self.step.to(device), self.overlap.to(device))
+        return AttentionTargets(
+            self.sentence.to(device), self.step.to(device), self.overlap.to(device)
+        )
 
 
-def compute_told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
+def compute_told_loss(weights_NTA: Tensor, told: AttentionTargets) -> Tensor:
     """Compute the supervision loss: the mean over words of -log of the attended overlap.
 
     The attended overlap of a word is the sum of the overlaps of all areas, weighted by attention.
@@ -70,14 +74,14 @@ def compute_told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
         return weights_NTA.new_zeros(())
     weights_WA = weights_NTA[told.sentence, told.step].float()
     overlap_W = (weights_WA * told.overlap).sum(1)
-    return -overlap_W.clamp_min(SMALLEST).log().mean()
+    return -overlap_W.clamp_min(MIN_OVERLAP).log().mean()
 
 
 def compute_told_caption_loss(
     network: CaptionTransformer,
     features_BMC: Tensor,
     captions_NT: Tensor,
-    told: Told,
+    told: AttentionTargets,
     head: tuple[int, int],
     smoothing: float,
 ) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from areaviz.data.batches import pad_rows
 from areaviz.data.flickr8k import read_photos, read_pixels
-from areaviz.data.grounding import Grounded
+from areaviz.data.grounding import GroundedSentence
 from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, make_scenes
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.grid_encoder import GridEncoder
@@ -61,7 +61,7 @@ class CaptionedPictures:
     kind: str
     pixels: npt.NDArray[np.uint8]
     captions: Sequence[Sequence[str]]
-    grounded: Sequence[Sequence[Grounded]]
+    grounded: Sequence[Sequence[GroundedSentence]]
     changes: bool
     features: Sequence[Features] = ()
     encoder: Mapping[str, Any] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class CaptionedPictures:
 
     def sentences(
         self, chosen: IntArray, each: int, rng: np.random.Generator
-    ) -> list[list[Grounded]]:
+    ) -> list[list[GroundedSentence]]:
         """Draw sentences with boxes for each chosen picture, without replacement.
 
         Args:
@@ -135,7 +135,7 @@ class CaptionedPictures:
         looks = [self.features[view][index] for view, index in zip(views, chosen, strict=True)]
         return torch.from_numpy(np.stack(looks))
 
-    def seen(self, index: int, view: int, sentence: Grounded) -> Grounded:
+    def seen(self, index: int, view: int, sentence: GroundedSentence) -> GroundedSentence:
         """Return a sentence with its boxes moved so that they fit a view of its picture."""
         if view == 0:
             return sentence
@@ -197,7 +197,7 @@ def read_captioned_pictures(
         photos = read_photos(data, split)
         pixels = load_or_make_array(path, lambda: read_pixels(data, photos, side))
         captions: Sequence[Sequence[str]] = [photo.captions for photo in photos]
-        grounded: Sequence[Sequence[Grounded]] = [photo.grounded for photo in photos]
+        grounded: Sequence[Sequence[GroundedSentence]] = [photo.grounded for photo in photos]
     else:
         scenes = make_scenes(split)
         pixels = load_or_make_array(

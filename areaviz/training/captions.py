@@ -24,7 +24,7 @@ from areaviz.models.network import PictureNetwork
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import IntArray
-from areaviz.training.attention_supervision import Told, compute_told_caption_loss
+from areaviz.training.attention_supervision import AttentionTargets, compute_told_caption_loss
 from areaviz.training.captioned_pictures import (
     VIEWS,
     CaptionedPictures,
@@ -96,7 +96,7 @@ class CaptionBatch:
     # Token ids [N, T], in the order of the pictures.
     captions: Tensor
     # The areas to which each word should attend, or None if attention is not supervised.
-    told: Told | None = None
+    told: AttentionTargets | None = None
 
 
 @dataclass(slots=True)
@@ -160,7 +160,7 @@ class Captions:
             grounded = []
             for index, view, some in zip(chosen.tolist(), views.tolist(), sentences, strict=True):
                 grounded += [self.train.seen(index, view, sentence) for sentence in some]
-            told = Told.of(grounded, self.tokenizer, self._told_grid()).to(self.device)
+            told = AttentionTargets.of(grounded, self.tokenizer, self._told_grid()).to(self.device)
         pictures = self.train.look_at(chosen, views).to(self.device)
         return CaptionBatch(pictures, captions.to(self.device), told)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from areaviz.data.multi30k import Pair
-from areaviz.data.treebank import LONGEST, read_treebank
+from areaviz.data.treebank import MAX_WORDS, read_treebank
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.task import Description
@@ -28,7 +28,7 @@ class ParsingConfig(TranslationConfig):
         grammar: Grammar that the written trees must follow, a key of `GRAMMARS`, or "" for none.
     """
 
-    longest_trained: int = LONGEST
+    longest_trained: int = MAX_WORDS
     grammar: str = "trees"
 
 
@@ -41,7 +41,7 @@ class Parsing(Translation):
     @classmethod
     def read(cls, config: TranslationConfig, data: Path, split: str) -> list[Pair]:
         """Read the sentences of "train" or "val" with their trees."""
-        words = LONGEST
+        words = MAX_WORDS
         if split == "train" and isinstance(config, ParsingConfig):
             words = config.longest_trained
         return [(one.text, one.tree) for one in read_treebank(data, split, words)]
@@ -57,7 +57,7 @@ class Parsing(Translation):
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        texts = read_training_texts("parsing", longest=LONGEST, count=len(self.train_pairs))
+        texts = read_training_texts("parsing", longest=MAX_WORDS, count=len(self.train_pairs))
         return replace(
             Translation.describe(self),
             title=f"Trees, {self.network.config.about}",

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.grounding import Box, Boxes, Grounded
+from areaviz.data.grounding import Box, Boxes, GroundedSentence
 from areaviz.trace.record import IntArray
 
-KEPT = 0.3
+MIN_KEPT_SHARE = 0.3
 """Share of a box that must remain in a crop for the box to count."""
 
 
@@ -76,10 +76,10 @@ class PhotoChanges:
         changed = (cut - 110) * contrast + 110 + light
         return changed.clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
 
-    def ground(self, index: int, sentence: Grounded) -> Grounded:
+    def ground(self, index: int, sentence: GroundedSentence) -> GroundedSentence:
         """Return a sentence about picture `index` with its boxes moved into the crop.
 
-        A box is left out if the crop shows a smaller share of it than `KEPT`.
+        A box is left out if the crop shows a smaller share of it than `MIN_KEPT_SHARE`.
         """
         scale_2, shift_2 = self.scale[index].double().numpy(), self.shift[index].double().numpy()
         places: list[tuple[int, tuple[Box, ...]]] = []
@@ -89,7 +89,7 @@ class PhotoChanges:
             if seen:
                 places.append((word, seen))
         found: Boxes = tuple(places)
-        return Grounded(sentence.text, found)
+        return GroundedSentence(sentence.text, found)
 
 
 def _move_box(
@@ -102,6 +102,6 @@ def _move_box(
     whole = abs(float(np.prod(inside_22[1] - inside_22[0])))
     inside_22 = np.sort(inside_22, 0).clip(0, 1)
     left, top, right, bottom = inside_22.ravel().tolist()
-    if (right - left) * (bottom - top) < KEPT * whole or whole == 0:
+    if (right - left) * (bottom - top) < MIN_KEPT_SHARE * whole or whole == 0:
         return None
     return left, top, right, bottom

@@ -46,7 +46,7 @@ class ReadingConfig(TrainConfig):
 
 
 @dataclass(slots=True)
-class Reading:
+class LanguageModelTask:
     """The task: captions as ids, each with its end symbol."""
 
     Recipe: ClassVar[type[TrainConfig]] = ReadingConfig

@@ -29,7 +29,7 @@ from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
 from areaviz.training.task import Description
 
-VALIDATED = 256
+VALIDATION_EXAMPLES = 256
 """Number of strings in a validation. Every validation uses the same strings."""
 
 SYNTHESISED = (
@@ -80,7 +80,7 @@ class Speech:
         # Use the same strings in every run, so that the figures of runs can be compared.
         rng = np.random.default_rng(1)
         others = read_recordings(data, "val")
-        valid = [join_recordings(others, rng, counts) for _ in range(VALIDATED)]
+        valid = [join_recordings(others, rng, counts) for _ in range(VALIDATION_EXAMPLES)]
         said = (one.text for one in valid)
         tokenizer = run_tokenizer(folder / TOKENIZER, said, 32, "character", normalised=False)
         torch.manual_seed(config.seed)
@@ -134,7 +134,7 @@ class Speech:
         """Return the task's part of the model card."""
         options = self.network.config
         more = SYNTHESISED if self.config.synthesised else ""
-        texts = read_training_texts("speech", validated=VALIDATED, synthesised=more)
+        texts = read_training_texts("speech", validated=VALIDATION_EXAMPLES, synthesised=more)
         return Description(
             family="listener",
             title=f"Spoken digits, {options.about}",

@@ -21,16 +21,16 @@ from areaviz.models.video_captioner import WatcherConfig
 from areaviz.training.about import TrainingTexts, read_training_texts
 
 Pixels = npt.NDArray[np.uint8]
-EACH, EACH_HELD_OUT = 400, 100
+TRAINING_DRAWINGS, HELD_OUT_DRAWINGS = 400, 100
 """Number of drawings of every digit for training, and for validation and test."""
 TRAIN_SEED, VALID_SEED = 11, 12
-VALIDATED = 512
+VALIDATION_CLIPS = 512
 """Number of drawn clips in a validation. Every validation uses the same clips."""
-SHIFT, BRIGHTNESS = 4, 0.25
+MAX_SHIFT_PX, BRIGHTNESS = 4, 0.25
 """Maximum shift of a training film in pixels, and maximum relative change of its brightness."""
 
 
-class Watchable(Protocol):
+class TrainingClip(Protocol):
     """A clip as a network sees it, with its sentence."""
 
     @property
@@ -61,13 +61,13 @@ class Clips(Protocol):
         """
 
     @property
-    def valid(self) -> Sequence[Watchable]:
+    def valid(self) -> Sequence[TrainingClip]:
         """The validation clips. Every validation uses the same clips."""
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences whose words become the vocabulary."""
 
-    def drawn(self, rng: np.random.Generator, count: int) -> Sequence[Watchable]:
+    def drawn(self, rng: np.random.Generator, count: int) -> Sequence[TrainingClip]:
         """Draw `count` training clips with random changes."""
 
 
@@ -76,18 +76,18 @@ class MovingDigits:
 
     about = read_training_texts(
         "moving-digits",
-        digits=EACH * len(digits.DIGITS),
-        held_out=EACH_HELD_OUT * len(digits.DIGITS),
-        validated=VALIDATED,
+        digits=TRAINING_DRAWINGS * len(digits.DIGITS),
+        held_out=HELD_OUT_DRAWINGS * len(digits.DIGITS),
+        validated=VALIDATION_CLIPS,
     )
     function_words = digits.FUNCTION_WORDS
     chosen_by = "loss"
 
     def __init__(self, data: Path, options: Mapping[str, Any]) -> None:
-        held_out = digits.DigitBank(EACH_HELD_OUT, VALID_SEED)
+        held_out = digits.DigitBank(HELD_OUT_DRAWINGS, VALID_SEED)
         rng = np.random.default_rng(VALID_SEED)
-        self.valid = digits.make_moving_digits(held_out, rng, VALIDATED)
-        self._bank = digits.DigitBank(EACH, TRAIN_SEED)
+        self.valid = digits.make_moving_digits(held_out, rng, VALIDATION_CLIPS)
+        self._bank = digits.DigitBank(TRAINING_DRAWINGS, TRAIN_SEED)
 
     def sentences(self) -> Iterator[str]:
         """Yield every possible sentence in the order of the words."""
@@ -103,13 +103,13 @@ class MovingDigits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filmed:
+class FilmedClip:
     """A film as the network sees it."""
 
     frames: Pixels
     text: str
 
-    def changed(self, rng: np.random.Generator) -> Filmed:
+    def changed(self, rng: np.random.Generator) -> FilmedClip:
         """Return the film, randomly mirrored, shifted and made lighter or darker.
 
         All frames are changed alike.
@@ -118,10 +118,10 @@ class Filmed:
         # Mirroring swaps left and right, so a sentence with these words would become wrong.
         if rng.random() < 0.5 and not {"left", "right"} & set(self.text.split()):
             frames = frames[:, :, ::-1]
-        down, across = rng.integers(-SHIFT, SHIFT + 1, 2)
+        down, across = rng.integers(-MAX_SHIFT_PX, MAX_SHIFT_PX + 1, 2)
         moved = np.roll(frames, (down, across), (1, 2)).astype(np.float32)
         light = rng.uniform(1 - BRIGHTNESS, 1 + BRIGHTNESS)
-        return Filmed(np.clip(moved * light, 0, 255).astype(np.uint8), self.text)
+        return FilmedClip(np.clip(moved * light, 0, 255).astype(np.uint8), self.text)
 
 
 class Films:
@@ -141,13 +141,13 @@ class Films:
         for film in self._train:
             yield film.text
 
-    def drawn(self, rng: np.random.Generator, count: int) -> list[Filmed]:
+    def drawn(self, rng: np.random.Generator, count: int) -> list[FilmedClip]:
         """Draw `count` training films and change them randomly."""
         chosen = rng.integers(len(self._train), size=count).tolist()
         return [self._train[index].changed(rng) for index in chosen]
 
 
-def prepare_films(data: Path, split: str, config: WatcherConfig) -> list[Filmed]:
+def prepare_films(data: Path, split: str, config: WatcherConfig) -> list[FilmedClip]:
     """Return the films of a split as a network sees them.
 
     Raises:
@@ -156,7 +156,7 @@ def prepare_films(data: Path, split: str, config: WatcherConfig) -> list[Filmed]
     films, found = jhmdb.read_films(data, split), []
     for film, pixels in zip(films, jhmdb.read_frames(data, films), strict=True):
         frames = prepare_frames(pixels, config.frames, config.side, config.colour)
-        found.append(Filmed(frames, film.text))
+        found.append(FilmedClip(frames, film.text))
     return found
 
 

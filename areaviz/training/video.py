@@ -23,7 +23,7 @@ from areaviz.trace.limits import check_choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
 from areaviz.training.task import Description, optimise_for_training, step_generators
-from areaviz.training.training_clips import CLIPS, Clips, Watchable
+from areaviz.training.training_clips import CLIPS, Clips, TrainingClip
 
 LARGEST_VOCABULARY = 400
 """Maximum number of words in the vocabulary. No kind of clips has so many words."""
@@ -71,7 +71,7 @@ class Video:
         for rng in step_generators(self.config.seed, first_step):
             yield self.batch(self.clips.drawn(rng, self.config.batch))
 
-    def batch(self, clips: Sequence[Watchable]) -> tuple[Tensor, Tensor]:
+    def batch(self, clips: Sequence[TrainingClip]) -> tuple[Tensor, Tensor]:
         """Return the frames, uint8 [B, F, S, S], and the token ids of the sentences, [B, T]."""
         frames_BFSS = torch.from_numpy(np.stack([one.frames for one in clips]))
         ids_BT = pad_rows([self.tokenizer.ids(one.text) for one in clips])

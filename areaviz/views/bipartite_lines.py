@@ -27,7 +27,7 @@ from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-MOST = 150
+MAX_LINES = 150
 """Maximum number of lines."""
 _WIDEST_PX, _WIDEST_PT = 9.0, 6.0
 _OPACITY = 0.7
@@ -71,7 +71,7 @@ def find_lines(trace: Trace, focus: Focus) -> Lines:
         found += _find_strongest(
             head, np.where(_mask_drawable_pairs(shares_QN.shape, focus), shares_QN, 0)
         )
-    kept = sorted(found, key=lambda line: -line.share)[:MOST]
+    kept = sorted(found, key=lambda line: -line.share)[:MAX_LINES]
     widest = min(1.0, round_up_scale(kept[0].share)) if kept else 1.0
     full = f"{widest:.{count_decimals(widest)}%}"
     heads = "every head in its colour" if len(chosen.heads) > 1 else chosen.head_words
@@ -110,9 +110,13 @@ def _mask_drawable_pairs(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np
 
 
 def _find_strongest(head: int, shares_QN: FloatArray) -> list[Line]:
-    """Return at most `MOST` lines of one head, for its largest positive shares."""
+    """Return at most `MAX_LINES` lines of one head, for its largest positive shares."""
     flat = shares_QN.ravel()
-    order = np.argpartition(-flat, MOST)[:MOST] if flat.size > MOST else np.arange(flat.size)
+    order = (
+        np.argpartition(-flat, MAX_LINES)[:MAX_LINES]
+        if flat.size > MAX_LINES
+        else np.arange(flat.size)
+    )
     found = []
     for place in order[flat[order] > 0].tolist():
         attends, item = divmod(place, shares_QN.shape[1])

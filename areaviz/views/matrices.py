@@ -33,7 +33,7 @@ from areaviz.trace.request import Focus
 
 OUTLINES = {"heaviest": "heaviest area", "coverage": "", "densest": "densest area"}
 """Name of the outlined area for each reading, or "" for no outline."""
-STEEPEST = 3.0
+MAX_RATIO = 3.0
 """End of the colour scale relative to the average, as a log₂ ratio."""
 
 
@@ -66,7 +66,7 @@ def build_alignment(trace: Trace, focus: Focus) -> Matrix:
         row_title=f"{attends} {unit}s",
         column_title=f"{name_field(chosen.memory)} {unit}s",
         unit="times the average" if is_signed else "share of row",
-        top=STEEPEST if is_signed else _find_top(values),
+        top=MAX_RATIO if is_signed else _find_top(values),
         marked_rows=marked if by_query else (),
         marked_columns=() if by_query else marked,
         is_signed=is_signed,

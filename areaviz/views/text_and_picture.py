@@ -10,9 +10,9 @@ from areaviz.drawing.theme import ACCENT, PRINT_WIDTH, SCREEN_FONT
 from areaviz.drawing.two_memories import fits_both
 from areaviz.views.film import describe_brightest_cell, describe_frame
 from areaviz.views.text_and_picture_panels import (
-    CUT,
-    DIM,
+    DIM_BRIGHTNESS,
     LEAVES,
+    MAX_WORD_CHARACTERS,
     READ,
     SEEN,
     WIDEST,
@@ -34,12 +34,12 @@ _WIDE = PRINT_WIDTH - 0.3
 
 def plot(drawn: WordPanels) -> Plot:
     """Return the plot for the screen, with the width 1 and heights in px."""
-    return _plot(drawn, drawn.film.stills(250, DIM), (1, 1), is_square=False)
+    return _plot(drawn, drawn.film.stills(250, DIM_BRIGHTNESS), (1, 1), is_square=False)
 
 
 def print_plot(drawn: WordPanels) -> Plot:
     """Return the plot for print, with lengths in inches."""
-    return _plot(drawn, drawn.film.stills(400, DIM), (_WIDE, _INCH), is_square=True)
+    return _plot(drawn, drawn.film.stills(400, DIM_BRIGHTNESS), (_WIDE, _INCH), is_square=True)
 
 
 def _plot(drawn: WordPanels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
@@ -67,7 +67,7 @@ def _plot(drawn: WordPanels, stills: Stills, unit: Pair, is_square: bool) -> Plo
         [WORD * wide] * count,
         # In print, words are 0.03 inches above the line.
         [middle - (0.03 if is_square else 0) for middle in middles],
-        [truncate(panel.frame.label, CUT) for panel in drawn.panels],
+        [truncate(panel.frame.label, MAX_WORD_CHARACTERS) for panel in drawn.panels],
         side="top center",
         size=(SCREEN_FONT + 1, 9),
         is_bold=True,

@@ -22,9 +22,9 @@ from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
-MOST, SOURCES = 6, 12
+MAX_PANELS, MAX_SOURCE_WORDS = 6, 12
 """Maximum number of words, and maximum number of source words per word."""
-DIM = 0.4
+DIM_BRIGHTNESS = 0.4
 """Brightness without attention.
 
 It is higher than in the film strip, because the undimmed picture is not shown next to it.
@@ -38,7 +38,7 @@ WIDEST = 14.0
 """Width in px of a line that carries all of the attention."""
 # Distance between source words in px.
 _LINE = 14.0
-CUT = 14
+MAX_WORD_CHARACTERS = 14
 """Maximum number of characters of a word. More would not fit on half a page."""
 
 
@@ -127,7 +127,7 @@ def lay_out_panels(trace: Trace, focus: Focus) -> WordPanels:
         2: 170.0,
         3: 140.0,
     }.get(len(frames), 112.0)
-    height = max(height, _LINE * min(len(named), SOURCES))
+    height = max(height, _LINE * min(len(named), MAX_SOURCE_WORDS))
     found = []
     for number, frame in enumerate(frames):
         shares_S = shares_RS[row_of[frame.first]]
@@ -152,9 +152,8 @@ def lay_out_panels(trace: Trace, focus: Focus) -> WordPanels:
         title=f"What each {name} looks at in the text and in the picture, {chosen.head_words}",
         note=note,
         caption=(
-            f"{describe_both_sites(trace, focus)} · brightness: {DIM:.0%} without attention, full"
-            f" in each"
-            f" {unit}'s own largest cell"
+            f"{describe_both_sites(trace, focus)} · brightness: {DIM_BRIGHTNESS:.0%} without"
+            f" attention, full in each {unit}'s own largest cell"
         ),
         film=drawn,
         panels=found,
@@ -163,16 +162,16 @@ def lay_out_panels(trace: Trace, focus: Focus) -> WordPanels:
 
 
 def choose_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
-    """Choose at most `MOST` words to draw.
+    """Choose at most `MAX_PANELS` words to draw.
 
     They are the first focused words. Without focused words, words with letters are preferred, and
     among them words of at least four characters.
     """
     if focused:
-        return frames[:MOST]
+        return frames[:MAX_PANELS]
     spoken = [frame for frame in frames if any(map(str.isalnum, frame.label))] or frames
     # Words of up to three letters are mostly articles and prepositions.
-    first = sorted(spoken, key=lambda frame: len(frame.label) < 4)[:MOST]
+    first = sorted(spoken, key=lambda frame: len(frame.label) < 4)[:MAX_PANELS]
     return sorted(first, key=lambda frame: frame.first)
 
 
@@ -181,7 +180,7 @@ def make_source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) ->
 
     For a longer sentence, return links to the strongest words and one link to all remaining words.
     """
-    kept = len(named) if len(named) <= SOURCES else SOURCES - 1
+    kept = len(named) if len(named) <= MAX_SOURCE_WORDS else MAX_SOURCE_WORDS - 1
     strongest = np.argsort(-shares_S, kind="stable")[:kept]
     top = float(shares_S.max(initial=0))
     found = []

@@ -38,7 +38,7 @@ from areaviz.trace.query import merge_items
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
-MEASURED = "length of each context vector, before they are added (Eq. 5), share of their sum"
+MEASURE_NOTE = "length of each context vector, before they are added (Eq. 5), share of their sum"
 # Distance from one word to the next in px, and the share of it that a bar fills.
 _PITCH, _BROAD = 26.0, 0.62
 # Maximum number of words with a mark for every head and with written percentages.
@@ -122,7 +122,7 @@ def compute_balance(trace: Trace, focus: Focus) -> Balance:
     queries = set(chosen.queries)
     return Balance(
         title=f"Where the context of each {unit} comes from, {who}",
-        note=f"{MEASURED}; dots: single heads, the first on top" if marked else MEASURED,
+        note=f"{MEASURE_NOTE}; dots: single heads, the first on top" if marked else MEASURE_NOTE,
         caption=describe_both_sites(trace, focus),
         positions=tuple(start for start, _ in runs),
         labels=group_labels(chosen.query, runs),

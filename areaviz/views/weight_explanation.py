@@ -25,7 +25,7 @@ COLOURS, BESIDE = (ACCENT, SECOND), "#A9A9A9"
 """Colours of the two areas, and of items outside both."""
 _BROAD = 0.75
 """Width of a bar, or of the bars of a term, as a share of their distance."""
-LONG = {
+LONG_TERMS = {
     parts_of.MEAN: "mean of q · k",
     parts_of.START: "start of the first item",
     parts_of.END: "end of the last item",
@@ -106,7 +106,7 @@ def tabulate(drawn: WeightExplanation) -> Table:
     for one in drawn.asked:
         name = show_invisibles(one.name)
         for part, value in one.parts.items():
-            rows.append((name, LONG[part], value))
+            rows.append((name, LONG_TERMS[part], value))
         rows += [(name, "logit", one.logit), (name, "weight", one.weight)]
     for item, label, score in zip(drawn.items, drawn.labels, drawn.scores, strict=True):
         if math.isfinite(score):

@@ -24,7 +24,7 @@ from areaviz.trace.request import Focus
 
 CHOICES = 8
 """Number of top areas of a query that users can choose from."""
-AROUND, MOST_ITEMS = 3, 40
+NEIGHBOURS, MOST_ITEMS = 3, 40
 """Number of items drawn on each side of an area in a text, and maximum number of drawn items."""
 _OFF = 0.05
 """Tolerance for the logarithm of a ratio of weights, which are stored in half precision."""
@@ -200,7 +200,7 @@ def _list_items_around(asked: Sequence[AreaTerms], grid: AreaGrid) -> tuple[int,
         items.update(one.items)
     if grid.height == 1:
         first, last = asked[0].items[0], asked[0].items[-1]
-        items.update(range(max(0, first - AROUND), min(grid.items, last + 1 + AROUND)))
+        items.update(range(max(0, first - NEIGHBOURS), min(grid.items, last + 1 + NEIGHBOURS)))
     return tuple(sorted(items))[:MOST_ITEMS]
 
 

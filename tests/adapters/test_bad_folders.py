@@ -15,7 +15,7 @@ import transformers
 import areaviz
 from areaviz.adapters import loading, weights
 from areaviz.adapters.loading import load_model
-from areaviz.adapters.weights import WHOLE
+from areaviz.adapters.weights import SINGLE_FILE
 from areaviz.cli import main
 from areaviz.trace.errors import InputError
 from tests.adapters import small
@@ -52,7 +52,7 @@ def no_folder(folder: Path) -> str:
 
 
 def missing_shards(folder: Path) -> str:
-    (folder / WHOLE).rename(folder / "model-00001-of-00003.safetensors")
+    (folder / SINGLE_FILE).rename(folder / "model-00001-of-00003.safetensors")
     parts = {name: f"model-0000{name}-of-00003.safetensors" for name in "123"}
     index = json.dumps({"weight_map": parts})
     (folder / "model.safetensors.index.json").write_text(index, "utf-8")
@@ -60,7 +60,7 @@ def missing_shards(folder: Path) -> str:
 
 
 def too_large(folder: Path) -> str:
-    of_size(folder / WHOLE, 20 * GIGA)
+    of_size(folder / SINGLE_FILE, 20 * GIGA)
     return str(folder)
 
 

@@ -18,7 +18,7 @@ from areaviz.adapters import weights as weights_module
 from areaviz.adapters.folder_card import read_folder
 from areaviz.adapters.folder_model import FolderModel
 from areaviz.adapters.texts import Texts
-from areaviz.adapters.weights import INDEX, WHOLE
+from areaviz.adapters.weights import INDEX, SINGLE_FILE
 from areaviz.backend.local import LocalBackend
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
@@ -53,7 +53,7 @@ def test_card_describes_the_configuration(marian_folder: Path) -> None:
     card = read_folder(str(marian_folder), {"small-marian"}).card
     assert (card.name, card.family, card.task) == ("small-marian-2", "transformers", "translation")
     assert card.title == "small-marian (MarianMTModel)"
-    stored = load_file(marian_folder / WHOLE).values()
+    stored = load_file(marian_folder / SINGLE_FILE).values()
     assert card.parameters == sum(array.size for array in stored)
     assert card.config["d_model"] == 48 and "0.4 MB" in card.config["weights"]
     assert card.recipe["source"] == "en"
@@ -136,14 +136,14 @@ def test_folder_without_model_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no config\.json"):
         read_folder(str(tmp_path))
     (tmp_path / "config.json").write_text('{"model_type": "no such thing"}')
-    (tmp_path / WHOLE).write_bytes(b"\0")
+    (tmp_path / SINGLE_FILE).write_bytes(b"\0")
     with pytest.raises(InputError, match=r"config\.json of .* cannot be read|are damaged"):
         read_folder(str(tmp_path))
 
 
 def test_damaged_weights_are_refused_before_they_are_loaded(bert: Path) -> None:
-    whole = (bert / WHOLE).read_bytes()
-    (bert / WHOLE).write_bytes(whole[:-100])
+    whole = (bert / SINGLE_FILE).read_bytes()
+    (bert / SINGLE_FILE).write_bytes(whole[:-100])
     with pytest.raises(InputError, match=r"weights model\.safetensors of a bert are damaged"):
         read_folder(str(bert))
 
@@ -158,7 +158,7 @@ def test_damaged_weights_are_refused_before_they_are_loaded(bert: Path) -> None:
     ],
 )
 def test_missing_parts_are_named(bert: Path, index: Any, sentence: str) -> None:
-    (bert / WHOLE).rename(bert / "one.safetensors")
+    (bert / SINGLE_FILE).rename(bert / "one.safetensors")
     (bert / INDEX).write_text(json.dumps(index))
     with pytest.raises(InputError, match=sentence):
         read_folder(str(bert))
@@ -194,7 +194,7 @@ def test_tokenizer_of_a_different_model_is_refused(bert: Path, marian_folder: Pa
     for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
         (bert / name).unlink(missing_ok=True)
     for path in marian_folder.iterdir():
-        if path.name not in ("config.json", WHOLE, "generation_config.json"):
+        if path.name not in ("config.json", SINGLE_FILE, "generation_config.json"):
             shutil.copy(path, bert)
     with pytest.raises(InputError, match="belongs to another model|no tokenizer"):
         load(bert)

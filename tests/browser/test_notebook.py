@@ -11,16 +11,16 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
 
 import areaviz
-from areaviz.publish.show import Shown
+from areaviz.publish.show import NotebookPage
 from areaviz.trace.request import Focus
 from tests import fakes, notebooks
 
 
 @pytest.fixture
-def shown() -> Shown:
+def shown() -> NotebookPage:
     focus = Focus("encoder-decoder", 2, items=(4,))
     found = areaviz.show(fakes.trace(layers=3), focus, widget=False)
-    assert isinstance(found, Shown)
+    assert isinstance(found, NotebookPage)
     return found
 
 
@@ -36,7 +36,9 @@ def choose_layer(frame: FrameLocator, layer: int) -> None:
     frame.locator("#ribbon .choices fieldset").nth(1).get_by_text(f"{layer}", exact=True).click()
 
 
-def test_frame_grows_with_its_unfolded_content(page: Page, tmp_path: Path, shown: Shown) -> None:
+def test_frame_grows_with_its_unfolded_content(
+    page: Page, tmp_path: Path, shown: NotebookPage
+) -> None:
     frame = opened(page, tmp_path, shown._repr_html_())
     expect(frame.locator(".ribbon[data-ready]")).to_have_count(1)
     expect(page.locator("img")).to_be_hidden()
@@ -51,7 +53,9 @@ def test_frame_grows_with_its_unfolded_content(page: Page, tmp_path: Path, shown
 
 
 @pytest.mark.long
-def test_missing_layer_message_names_the_code(page: Page, tmp_path: Path, shown: Shown) -> None:
+def test_missing_layer_message_names_the_code(
+    page: Page, tmp_path: Path, shown: NotebookPage
+) -> None:
     frame = opened(page, tmp_path, shown._repr_html_())
     expect(frame.locator('[data-shown="encoder-decoder, layer 3"]')).to_have_count(1)
     choose_layer(frame, 2)
@@ -63,7 +67,7 @@ def test_missing_layer_message_names_the_code(page: Page, tmp_path: Path, shown:
 
 @pytest.mark.long
 def test_notebook_without_frames_and_scripts_shows_the_picture(
-    page: Page, tmp_path: Path, shown: Shown
+    page: Page, tmp_path: Path, shown: NotebookPage
 ) -> None:
     html = re.sub(r"<(iframe|script)\b.*?</\1>", "", shown._repr_html_(), flags=re.DOTALL)
     opened(page, tmp_path, html)

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from areaviz.data import pictures
-from areaviz.data.pictures import FORMATS, MEGA, decode_picture, encode_small
+from areaviz.data.pictures import FORMATS, MEBIBYTE, decode_picture, encode_small
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
 
@@ -242,7 +242,7 @@ def test_first_frame_of_an_animation_is_used(form: str, sentence: str) -> None:
 
 
 def test_frames_of_a_large_gif_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pictures, "COUNTED", 10)
+    monkeypatch.setattr(pictures, "MAX_COUNTED_BYTES", 10)
     content = saved(
         Image.new("L", (8, 8)), "GIF", save_all=True, append_images=[Image.new("L", (8, 8), 99)]
     )
@@ -339,9 +339,9 @@ def test_truncated_picture_is_refused(form: str) -> None:
 
 def test_more_than_twenty_megabytes_are_refused() -> None:
     content = png(1, 1, b"\0\1\2\3")
-    assert decode_picture(content + bytes(20 * MEGA - len(content))).picture.width == 1
+    assert decode_picture(content + bytes(20 * MEBIBYTE - len(content))).picture.width == 1
     assert (
-        refusal(content + bytes(21 * MEGA))
+        refusal(content + bytes(21 * MEBIBYTE))
         == "The file has 21.0 MB, but the limit is 20 MB. Make the picture smaller and choose"
         " it again."
     )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.treebank import LONGEST, Parsed, read_treebank, separate_punctuation
+from areaviz.data.treebank import MAX_WORDS, Parsed, read_treebank, separate_punctuation
 
 Line = tuple[str, str, str]
 """The corpus's name of a split, a sentence with spaces between its words, and its tree."""
@@ -40,7 +40,7 @@ def test_every_split_has_its_own_sentences(tmp_path: Path) -> None:
 
 
 def test_sentences_have_at_most_the_requested_length(tmp_path: Path) -> None:
-    counts = [2, 5, LONGEST, LONGEST + 1, 30]
+    counts = [2, 5, MAX_WORDS, MAX_WORDS + 1, 30]
     lines = [("train", " ".join(["ha"] * count), "(X XX )X") for count in counts]
     write_treebank(tmp_path, lines)
 
@@ -48,7 +48,7 @@ def test_sentences_have_at_most_the_requested_length(tmp_path: Path) -> None:
         return [one.words for one in read_treebank(tmp_path, "train", longest)]
 
     assert lengths(30) == counts and lengths(5) == [2, 5] and lengths(1) == []
-    assert [one.words for one in read_treebank(tmp_path, "train")] == [2, 5, LONGEST]
+    assert [one.words for one in read_treebank(tmp_path, "train")] == [2, 5, MAX_WORDS]
 
 
 def test_brackets_in_text_are_restored(tmp_path: Path) -> None:

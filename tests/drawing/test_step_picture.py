@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing.pictures import Pixels
-from areaviz.drawing.step_picture import LONGEST, count_steps, draw_picture_at_step
+from areaviz.drawing.step_picture import MAX_SIDE_PX, count_steps, draw_picture_at_step
 from areaviz.trace.areas import Area
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
@@ -93,7 +93,7 @@ def test_spatial_transformer_has_one_look_per_step() -> None:
 
 def test_model_without_attention_shows_the_picture() -> None:
     seen = draw_picture_at_step(replace(fakes.gaze_trace(), gazes={}), 0)
-    assert yellow(seen) == 0 and max(seen.shape) == LONGEST
+    assert yellow(seen) == 0 and max(seen.shape) == MAX_SIDE_PX
 
 
 @pytest.mark.parametrize("shape", [(1, 640), (640, 1), (1, 1)])

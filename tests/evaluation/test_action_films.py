@@ -19,7 +19,7 @@ from areaviz.evaluation.action_films import (
 )
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.video import evaluate_video
-from areaviz.metrics.action_classifier import ToldActions
+from areaviz.metrics.action_classifier import ActionClassifier
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
@@ -50,9 +50,9 @@ def model(data: Path, path: Path, **options: Any) -> GenerationModel:
     return GenerationModel(card, tokenizer, VideoCaptioner(config).eval())
 
 
-def told(data: Path) -> ToldActions:
+def told(data: Path) -> ActionClassifier:
     known = read_films(data, "train")
-    return ToldActions([film.text for film in known], [film.action for film in known])
+    return ActionClassifier([film.text for film in known], [film.action for film in known])
 
 
 def test_own_sentences_of_a_person_are_right(data: Path) -> None:
@@ -101,7 +101,7 @@ def test_watcher_is_measured_with_its_baselines(data: Path, tmp_path: Path) -> N
 def test_frames_are_removed_in_order_of_attention(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation, "DRAWS", 1)
+    monkeypatch.setattr(evaluation, "RANDOM_DRAWS", 1)
     watcher, asked = model(data, tmp_path), read_films(data, "val")[:2]
     given = []
     for film, pixels in zip(asked, read_frames(data, asked), strict=True):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.grounding import Grounded
+from areaviz.data.grounding import GroundedSentence
 from areaviz.evaluation.captions import OF_AREAS, Read, measure_areas
 from areaviz.trace.areas import AreaGrid
 
 BOX = (0.0, 0.0, 0.5, 1.0)
-SENTENCE = Grounded("a dog", ((1, (BOX,)),))
+SENTENCE = GroundedSentence("a dog", ((1, (BOX,)),))
 
 
 def read(grid: AreaGrid, area: int) -> Read:

@@ -9,8 +9,8 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.evaluation.spans import (
-    BESIDE,
     BESIDE_OF_HEAD,
+    COMPARED_MEASURES,
     compare_spans,
     measure_heads_at_places,
 )
@@ -44,7 +44,7 @@ def test_untrained_network_reads_output_of_trained_one(trained: GenerationModel)
     own = measure_spans(trained.trace([request])[0] for request in requests)
     for site, figures in own.items():
         assert figures.items() <= found[site].items()
-        for name in BESIDE:
+        for name in COMPARED_MEASURES:
             assert found[site].get(f"{name}_untrained") == before[site].get(name)
     assert found[SITE]["area_size_untrained"] != found[SITE]["area_size"]
 

@@ -10,7 +10,7 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
-from areaviz.intake.dataset_builder import Brought, read_set
+from areaviz.intake.dataset_builder import BuiltDataset, read_set
 from areaviz.intake.joined_columns import open_files
 from areaviz.trace.errors import InputError
 from benchmarks.intake_files import FILES, example_rows, spreadsheet
@@ -24,7 +24,7 @@ def roles(name: str, content: bytes) -> Said:
     return {column.name: (column.role, column.system) for column in columns}
 
 
-def brought(name: str, content: str, **chosen: str) -> Brought:
+def brought(name: str, content: str, **chosen: str) -> BuiltDataset:
     return read_set({name: content.encode()}, chosen)
 
 

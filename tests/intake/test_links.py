@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.intake.dataset_builder import Brought, read_set
+from areaviz.intake.dataset_builder import BuiltDataset, read_set
 from areaviz.trace.errors import InputError
 
 TEXTS = {"a.en": b"A dog runs .\nA cat .\n", "a.de": b"Ein Hund rennt .\nEine Katze .\n"}
 
 
-def linked(links: str, role: str = "links") -> Brought:
+def linked(links: str, role: str = "links") -> BuiltDataset:
     return read_set({**TEXTS, "g.align": links.encode()}, {"g.align": role})
 
 

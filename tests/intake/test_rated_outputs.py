@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from areaviz.intake import rated_files, rated_outputs
-from areaviz.intake.dataset_builder import Brought, read_set
+from areaviz.intake.dataset_builder import BuiltDataset, read_set
 from areaviz.intake.pearmut import find_counted_places
 from areaviz.trace.errors import InputError
 from tests.rated_files import (
@@ -25,11 +25,11 @@ from tests.rated_files import (
 )
 
 
-def read(name: str, data: bytes) -> Brought:
+def read(name: str, data: bytes) -> BuiltDataset:
     return read_set({name: data})
 
 
-def sources(brought: Brought) -> list[str]:
+def sources(brought: BuiltDataset) -> list[str]:
     return [one.text for one in brought.dataset.examples]
 
 

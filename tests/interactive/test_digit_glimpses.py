@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.interactive.digit_glimpses import (
-    WHAT,
+    LOOK_DESCRIPTIONS,
     DigitReading,
     make_looks_payload,
     make_readings_payload,
@@ -26,7 +26,7 @@ def test_looks_payload_has_every_look_with_its_label() -> None:
     assert np.allclose(reader["corners"], gaze.corners, atol=0.051)
     assert reader["labels"] == list(trace.fields["target"].labels)
     assert reader["sure"] == [round(100 * one) for one in trace.output.probabilities.tolist()]
-    assert reader["what"] == WHAT["glimpses"]
+    assert reader["what"] == LOOK_DESCRIPTIONS["glimpses"]
 
 
 def test_looks_payload_has_an_id_that_changes_with_the_places() -> None:

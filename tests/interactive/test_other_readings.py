@@ -43,8 +43,8 @@ def test_long_texts_get_fewer_or_no_densest_areas() -> None:
     attention = fakes.trace().maps[SITE]
     places = attention.heads * attention.grid.items
     assert other_readings.choose_masses(attention, 10) == MASSES
-    assert other_readings.choose_masses(attention, other_readings.WORK // places) == (50,)
-    assert other_readings.choose_masses(attention, other_readings.WORK // places + 1) == ()
+    assert other_readings.choose_masses(attention, other_readings.MAX_WORK // places) == (50,)
+    assert other_readings.choose_masses(attention, other_readings.MAX_WORK // places + 1) == ()
 
 
 def test_averages_and_sinks_are_included() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from areaviz.metrics.action_classifier import ToldActions
+from areaviz.metrics.action_classifier import ActionClassifier
 
 TEXTS = ["a fox climbs", "the fox climbs up", "a heron shouts", "a heron is shouting"]
 ACTIONS = ["climb", "climb", "shout", "shout"]
 
 
 def test_words_predict_the_action_they_occurred_with() -> None:
-    found = ToldActions(TEXTS, ACTIONS)
+    found = ActionClassifier(TEXTS, ACTIONS)
     assert found.told("an otter climbs") == "climb"
     assert found.told("an otter is shouting") == "shout"
     # "climbs" and "up" together outweigh "heron", which occurs only with shouting.
@@ -19,12 +19,12 @@ def test_words_predict_the_action_they_occurred_with() -> None:
 
 
 def test_sentence_without_known_words_predicts_nothing() -> None:
-    found = ToldActions(TEXTS, ACTIONS)
+    found = ActionClassifier(TEXTS, ACTIONS)
     assert found.told("otters sleep") == "" and found.told("") == ""
 
 
 def test_predicted_action_matches_manual_probability() -> None:
-    found = ToldActions(TEXTS, ACTIONS)
+    found = ActionClassifier(TEXTS, ACTIONS)
     words = {word for text in TEXTS for word in text.split()}
     sums = {}
     for action in ("climb", "shout"):

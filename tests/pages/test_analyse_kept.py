@@ -119,7 +119,7 @@ def test_uploaded_files_are_read_once(
 
     made = dataset_builder._build_media_dataset
 
-    def counted(files: Files) -> dataset_builder.Brought:
+    def counted(files: Files) -> dataset_builder.BuiltDataset:
         read.append(1)
         return made(files)
 

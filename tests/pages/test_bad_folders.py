@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.adapters import transformers_models, weights
 from areaviz.adapters.library import import_transformers
-from areaviz.adapters.weights import WHOLE
+from areaviz.adapters.weights import SINGLE_FILE
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.data.paths import FOLDERS_SETTING
@@ -113,7 +113,7 @@ def test_too_large_new_weights_keep_earlier_result(
     large = tmp_path / "large"
     small.bert("BertForMaskedLM").save_pretrained(large)
     small.tokenizer().save_pretrained(large)
-    of_size(large / WHOLE, 20 * GIGA)
+    of_size(large / SINGLE_FILE, 20 * GIGA)
     serve(str(reader), str(large))
     app = open_page("read", model="reader", text=TEXT)
     [before] = app.session_state["result"].traces

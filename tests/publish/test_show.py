@@ -20,7 +20,7 @@ from PIL import Image
 import areaviz
 from areaviz.publish.loopback import PageServer
 from areaviz.publish.page import make_page
-from areaviz.publish.show import HEIGHTS, ROWS, Shown
+from areaviz.publish.show import HEIGHTS, ROWS, NotebookPage
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -29,10 +29,10 @@ from tests import fakes
 pytestmark = pytest.mark.usefixtures("_equal_figures_are_drawn_once")
 
 
-def frame(trace: Trace, focus: Focus | None = None, **more: Any) -> Shown:
+def frame(trace: Trace, focus: Focus | None = None, **more: Any) -> NotebookPage:
     """Return what `show` returns without the extra `areaviz[notebook]`."""
     shown = areaviz.show(trace, focus, widget=False, **more)
-    assert isinstance(shown, Shown)
+    assert isinstance(shown, NotebookPage)
     return shown
 
 
@@ -112,7 +112,7 @@ def test_default_figures_are_heat_map_and_all_heads() -> None:
 
 def test_show_without_extra_uses_a_framed_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("areaviz.publish.show.find_spec", lambda name: None)
-    assert isinstance(areaviz.show(fakes.trace(layers=1)), Shown)
+    assert isinstance(areaviz.show(fakes.trace(layers=1)), NotebookPage)
     monkeypatch.setitem(sys.modules, "areaviz.publish.widget", None)
     with pytest.raises(InputError, match=r"needs the package anywidget. .*areaviz\[notebook\]"):
         areaviz.show(fakes.trace(layers=1), widget=True)

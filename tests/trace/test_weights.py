@@ -74,7 +74,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     One looks up the listed rivals of a shape. The other computes the overlap with every area.
     """
     if request.param == "every area":
-        monkeypatch.setattr(rivals, "MOST", 0)
+        monkeypatch.setattr(rivals, "MAX_LISTED_RIVALS", 0)
 
 
 @pytest.mark.usefixtures("way")

@@ -9,28 +9,28 @@ import pytest
 import torch
 
 from areaviz.data.batches import shift_targets
-from areaviz.data.grounding import Grounded
+from areaviz.data.grounding import GroundedSentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.training.attention_supervision import (
-    SMALLEST,
-    Told,
+    MIN_OVERLAP,
+    AttentionTargets,
     compute_told_caption_loss,
     compute_told_loss,
 )
 
 GRID = AreaGrid(4, 4, 2, 2)
 BOX = (0.25, 0.25, 0.75, 0.75)
-SENTENCE = Grounded("a red circle", ((1, (BOX,)), (2, (BOX,))))
+SENTENCE = GroundedSentence("a red circle", ((1, (BOX,)), (2, (BOX,))))
 
 
 def words() -> Tokenizer:
     return Tokenizer.train(["a red circle", "a blue square"], "word", 20)
 
 
-def told() -> Told:
-    return Told.of([SENTENCE], words(), GRID)
+def told() -> AttentionTargets:
+    return AttentionTargets.of([SENTENCE], words(), GRID)
 
 
 def weights_on(area: Area) -> torch.Tensor:
@@ -53,7 +53,7 @@ def test_boxed_words_are_supervised_at_their_position() -> None:
         (Area(1, 1, 2, 2), 1.0),
         (Area(1, 1, 1, 1), 0.25),
         (Area(0, 0, 2, 2), 1 / 7),
-        (Area(3, 3, 1, 1), SMALLEST),
+        (Area(3, 3, 1, 1), MIN_OVERLAP),
     ],
 )
 def test_told_loss_is_relative_overlap_with_best_area(area: Area, relative: float) -> None:
@@ -61,10 +61,10 @@ def test_told_loss_is_relative_overlap_with_best_area(area: Area, relative: floa
 
 
 def test_sentences_without_boxes_have_no_loss() -> None:
-    nothing = Told.of([Grounded("a red circle", ())], words(), GRID)
+    nothing = AttentionTargets.of([GroundedSentence("a red circle", ())], words(), GRID)
     assert compute_told_loss(weights_on(Area(0, 0, 1, 1)), nothing).item() == 0.0
-    without_extent = Grounded("a red circle", ((1, ((0.5, 0.5, 0.5, 0.5),)),))
-    assert not len(Told.of([without_extent], words(), GRID).sentence)
+    without_extent = GroundedSentence("a red circle", ((1, ((0.5, 0.5, 0.5, 0.5),)),))
+    assert not len(AttentionTargets.of([without_extent], words(), GRID).sentence)
 
 
 def tiny_captioner() -> CaptionTransformer:
@@ -95,7 +95,7 @@ def test_told_loss_uses_the_chosen_layer_and_head(layer: int, head: int) -> None
 def test_told_loss_trains_only_the_chosen_head() -> None:
     network = tiny_captioner()
     features, captions = torch.randn(1, 16, 16), torch.tensor([words().ids(SENTENCE.text)] * 2)
-    both = Told.of([SENTENCE, SENTENCE], words(), GRID)
+    both = AttentionTargets.of([SENTENCE, SENTENCE], words(), GRID)
     optimiser = torch.optim.Adam(network.parameters(), 0.02)
     losses = []
     for _ in range(60):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.data.treebank import LONGEST
+from areaviz.data.treebank import MAX_WORDS
 from areaviz.training.loop import Trainer
 from areaviz.training.parsing import Parsing, ParsingConfig
 from tests.data.test_treebank import Line, write_treebank
@@ -36,8 +36,8 @@ def lines(split: str) -> list[Line]:
 def corpus(tmp_path: Path) -> Path:
     """Write sentences of three or four words, and a few longer ones."""
     made = lines("train") + lines("dev")
-    made += [("train", *of_length(words)) for words in (LONGEST, LONGEST + 1, 30, 31)]
-    made += [("dev", *of_length(words)) for words in (LONGEST, LONGEST + 1)]
+    made += [("train", *of_length(words)) for words in (MAX_WORDS, MAX_WORDS + 1, 30, 31)]
+    made += [("dev", *of_length(words)) for words in (MAX_WORDS, MAX_WORDS + 1)]
     write_treebank(tmp_path, made)
     return tmp_path
 
@@ -85,12 +85,12 @@ def test_training_may_have_longer_sentences(corpus: Path) -> None:
         return sorted({len(text.split()) for text, _ in found})
 
     wide = recipe(longest_trained=30)
-    assert words(Parsing.read(wide, corpus, "train")) == [3, 4, LONGEST, LONGEST + 1, 30]
-    assert words(Parsing.read(wide, corpus, "val")) == [3, 4, LONGEST]
-    assert words(Parsing.read(recipe(), corpus, "train")) == [3, 4, LONGEST]
+    assert words(Parsing.read(wide, corpus, "train")) == [3, 4, MAX_WORDS, MAX_WORDS + 1, 30]
+    assert words(Parsing.read(wide, corpus, "val")) == [3, 4, MAX_WORDS]
+    assert words(Parsing.read(recipe(), corpus, "train")) == [3, 4, MAX_WORDS]
     narrow = recipe(longest_trained=3)
     assert words(Parsing.read(narrow, corpus, "train")) == [3]
-    assert words(Parsing.read(narrow, corpus, "val")) == [3, 4, LONGEST]
+    assert words(Parsing.read(narrow, corpus, "val")) == [3, 4, MAX_WORDS]
 
 
 def test_pairs_are_sentences_and_their_trees(corpus: Path) -> None:

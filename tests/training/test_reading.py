@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from areaviz.training.loop import Trainer
-from areaviz.training.reading import Reading, ReadingConfig
+from areaviz.training.reading import LanguageModelTask, ReadingConfig
 
 CPU = torch.device("cpu")
 CAPTIONS = [
@@ -31,7 +31,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def task_of(corpus: Path) -> Reading:
+def task_of(corpus: Path) -> LanguageModelTask:
     config = ReadingConfig(
         name="toy",
         task="reading",
@@ -43,7 +43,7 @@ def task_of(corpus: Path) -> Reading:
         validate_every=30,
         model={"layers": 1, "width": 16, "filter": 32, "heads": 2, "area_size": 3, "dropout": 0.0},
     )
-    return Reading.build(config, corpus, corpus, CPU)
+    return LanguageModelTask.build(config, corpus, corpus, CPU)
 
 
 def test_loss_falls_and_the_run_is_described(corpus: Path, tmp_path: Path) -> None:

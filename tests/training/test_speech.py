@@ -45,7 +45,7 @@ def recipe(**options: object) -> SpeechConfig:
 def test_loss_falls_and_the_run_is_described(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(speech, "VALIDATED", 16)
+    monkeypatch.setattr(speech, "VALIDATION_EXAMPLES", 16)
     config = recipe(fewest=1, most=3, validate_every=30)
     task = Speech.build(config, corpus, tmp_path, torch.device("cpu"))
     trainer = Trainer(task, tmp_path / "run", torch.device("cpu"))

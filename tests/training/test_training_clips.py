@@ -12,7 +12,7 @@ import torch
 
 from areaviz.trace.errors import InputError
 from areaviz.training.loop import Trainer
-from areaviz.training.training_clips import SHIFT, Filmed, Films
+from areaviz.training.training_clips import MAX_SHIFT_PX, FilmedClip, Films
 from areaviz.training.video import Video, VideoConfig
 from tests import films
 
@@ -60,14 +60,14 @@ def test_validation_uses_unchanged_films(data: Path) -> None:
     assert np.abs(frames[5, 4:12].astype(int) - films.colour(9, 5)).max() < 8
 
 
-def film(text: str = "a fox") -> Filmed:
+def film(text: str = "a fox") -> FilmedClip:
     frames = np.random.default_rng(0).integers(0, 100, (3, 16, 16, 3)).astype(np.uint8)
-    return Filmed(frames, text)
+    return FilmedClip(frames, text)
 
 
-def alike(changed: Filmed) -> list[bool]:
+def alike(changed: FilmedClip) -> list[bool]:
     """Return whether the film is the original, shifted and relit, and whether it is its mirror."""
-    found, shifts = [], range(-SHIFT, SHIFT + 1)
+    found, shifts = [], range(-MAX_SHIFT_PX, MAX_SHIFT_PX + 1)
     for frames in (film().frames, film().frames[:, :, ::-1]):
         differences = []
         for down, across in product(shifts, shifts):

@@ -28,7 +28,11 @@ CPU = torch.device("cpu")
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Use fewer digits than the app's own watchers, and fewer validation clips."""
-    for name, value in (("EACH", 3), ("EACH_HELD_OUT", 2), ("VALIDATED", 12)):
+    for name, value in (
+        ("TRAINING_DRAWINGS", 3),
+        ("HELD_OUT_DRAWINGS", 2),
+        ("VALIDATION_CLIPS", 12),
+    ):
         monkeypatch.setattr(training_clips, name, value)
     yield
 

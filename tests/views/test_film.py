@@ -13,7 +13,7 @@ from areaviz.drawing import film as frames
 from areaviz.drawing import pictures
 from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.drawing.film import (
-    DIM,
+    DIM_BRIGHTNESS,
     GROUND,
     brighten_dark_picture,
     find_film,
@@ -87,7 +87,7 @@ def test_frame_is_dimmed_by_shares_of_its_word(trace: Trace) -> None:
     cells = trace.fields["picture"]
     for y, x in ((0, 0), (20, 60), (63, 95)):
         share = slow_share(drawn.frames[2].shares, cells, x + 0.5, y + 0.5)
-        light = DIM + (1 - DIM) * min(share / shares[2].max(), 1)
+        light = DIM_BRIGHTNESS + (1 - DIM_BRIGHTNESS) * min(share / shares[2].max(), 1)
         np.testing.assert_allclose(lit[y, x], small[y, x] * light, atol=0.51)
 
 

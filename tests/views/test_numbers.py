@@ -176,7 +176,7 @@ def test_strongest_lines_are_drawn_without_a_choice(trace: Trace) -> None:
     attention = trace.maps["encoder-decoder"]
     every = np.concatenate([query.item_shares(attention, 0, head).ravel() for head in range(4)])
     np.testing.assert_allclose(
-        [line.share for line in drawn.lines], np.sort(every)[::-1][: bipartite_lines.MOST]
+        [line.share for line in drawn.lines], np.sort(every)[::-1][: bipartite_lines.MAX_LINES]
     )
     figure = VIEWS["lines"].figure(trace, focus)
     widths = [trace.line.width for trace in figure.data if trace.x is not None and len(trace.x) > 2]

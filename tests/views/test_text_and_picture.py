@@ -17,8 +17,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.text_and_picture_panels import (
-    MOST,
-    SOURCES,
+    MAX_PANELS,
+    MAX_SOURCE_WORDS,
     compute_curve,
     lay_out_panels,
     make_source_links,
@@ -102,7 +102,7 @@ def test_long_words_are_drawn_first_with_a_note() -> None:
     assert labels == ["orangefarbener", "Buchstabe", "steht", "links", "einer", "kleinen"]
     assert drawn.note.endswith("; 8 words left out, short ones first")
     focused = lay_out_panels(trace, Focus("encoder-decoder", items=tuple(range(7))))
-    assert [panel.frame.label for panel in focused.panels] == SENTENCE.split()[:MOST]
+    assert [panel.frame.label for panel in focused.panels] == SENTENCE.split()[:MAX_PANELS]
     assert focused.note.endswith("; 1 word left out")
 
 
@@ -119,7 +119,7 @@ def test_links_contain_all_attention_in_source_order(values: np.ndarray) -> None
     shares = (values / values.sum()).astype(np.float32)
     named = [(item, str(item)) for item in range(len(shares))]
     found = make_source_links(shares, named)
-    assert len(found) == min(len(shares), SOURCES)
+    assert len(found) == min(len(shares), MAX_SOURCE_WORDS)
     assert sum(tie.share for tie in found) == pytest.approx(1, abs=1e-5)
     own = [tie for tie in found if not tie.rest]
     assert [tie.first for tie in own] == sorted(tie.first for tie in own)

@@ -13,7 +13,7 @@ from areaviz.drawing.export import FORMATS, encode_figure, format_csv
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.text_picture_balance import MEASURED, average_over_heads, compute_balance
+from areaviz.views.text_picture_balance import MEASURE_NOTE, average_over_heads, compute_balance
 from tests import fakes
 
 VIEW = VIEWS["balance"]
@@ -48,7 +48,9 @@ def test_balance_shares_by_hand(trace: Trace, site: str) -> None:
 def test_all_heads_average_shares_not_lengths(trace: Trace) -> None:
     drawn = compute_balance(trace, Focus("encoder-decoder"))
     np.testing.assert_allclose(drawn.drawn, [0.5, 0.75, 0.25, np.nan])
-    assert drawn.title.endswith("mean of the shares of 2 heads") and drawn.note.startswith(MEASURED)
+    assert drawn.title.endswith("mean of the shares of 2 heads") and drawn.note.startswith(
+        MEASURE_NOTE
+    )
 
 
 def test_head_without_context_is_omitted_from_mean() -> None:
@@ -130,7 +132,7 @@ def test_many_words_stay_a_small_figure() -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_balance_can_be_printed(trace: Trace, kind: str) -> None:
     printed = VIEW.print(trace, Focus("encoder-decoder", items=(0,)))
-    assert MEASURED in printed.texts[1].get_text() and len(encode_figure(printed, kind)) > 1000
+    assert MEASURE_NOTE in printed.texts[1].get_text() and len(encode_figure(printed, kind)) > 1000
 
 
 def test_labels_stay_text(trace: Trace) -> None:

@@ -20,7 +20,7 @@ from areaviz.analysis.themes.words import find_usual_spelling, lower_words
 SOURCE, REFERENCE, MEASURE, METADATA = "source", "reference", "measure", "metadata"
 # A condition needs this number of examples and this share of them. It may hold for at most MOST of
 # the examples.
-LEAST, LEAST_SHARE, MOST = 16, 0.01, 0.6
+MIN_EXAMPLES, MIN_SHARE, MAX_SHARE = 16, 0.01, 0.6
 # Maximum number of frequent words and of word pairs, because large vocabularies take minutes.
 MAX_WORDS = 3000
 # A numeric column with more distinct values than this is cut at its fifths.
@@ -83,7 +83,9 @@ class _Collector:
         """
         column_E = np.fromiter(holds_E, bool, self.examples)
         count = int(column_E.sum())
-        if count >= self.least and count <= min(self.examples - self.least, MOST * self.examples):
+        if count >= self.least and count <= min(
+            self.examples - self.least, MAX_SHARE * self.examples
+        ):
             self.known.append(condition)
             self.columns.append(column_E)
         elif is_named and 0 < count < self.least:
@@ -112,7 +114,7 @@ class _Collector:
 
 def find_least_examples(count: int) -> int:
     """Return the minimum number of examples of a condition in a dataset of `count` examples."""
-    return max(LEAST, int(count * LEAST_SHARE))
+    return max(MIN_EXAMPLES, int(count * MIN_SHARE))
 
 
 def find_conditions(material: Material, system: int) -> Conditions:

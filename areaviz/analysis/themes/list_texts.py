@@ -13,7 +13,7 @@ METHOD = (
     " false discovery rate (q) of at most 2 %. Found means that the output has the word of the"
     " reference. Another word can be right, too."
 )
-NOTHING = "No theme was found: nothing is both large and certain enough."
+NO_THEMES = "No theme was found: nothing is both large and certain enough."
 # Maximum number of conditions to name as too rare.
 MAX_RARE = 8
 

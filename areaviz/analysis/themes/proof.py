@@ -28,7 +28,7 @@ from areaviz.analysis.themes.symptoms import Symptom
 
 SLICE, WORDS, TREND = "slice", "words", "trend"
 # Minimum number of examples on each side of a slice, and of examples with a word, for a test.
-LEAST = 5
+MIN_EXAMPLES = 5
 # A candidate with a larger p value gets no confidence interval, which would take time.
 HOPELESS = 0.05
 # Each half tests the candidates of the other half, so q values are doubled.
@@ -107,7 +107,7 @@ def _prove_together(
     for one, (values_N, inside_N), p in zip(
         tests, slices, compute_permutation_p(slices, rng), strict=True
     ):
-        if min(inside_N.sum(), (~inside_N).sum()) < LEAST:
+        if min(inside_N.sum(), (~inside_N).sum()) < MIN_EXAMPLES:
             found.append(one)
             continue
         inside, outside = values_N[inside_N], values_N[~inside_N]
@@ -131,7 +131,7 @@ def prove_words(
         rate = rates[one.title]
         test = Tested(WORDS, one, np.isfinite(rate.difference_E))
         rows = half[test.holds_E[half]]
-        if len(rows) >= LEAST:
+        if len(rows) >= MIN_EXAMPLES:
             difference = rate.difference_E[rows]
             p = sign_flip_p(difference, rng)
             low, high = mean_interval(difference, rng)
@@ -155,7 +155,7 @@ def prove_trends(
         test = Tested(TREND, one, np.isfinite(quantity_E) & np.isfinite(symptom_E))
         rows = half[test.holds_E[half]]
         quantity_N, symptom_N = quantity_E[rows] * one.sign, symptom_E[rows]
-        if len(rows) >= LEAST and np.ptp(quantity_N) and np.ptp(symptom_N):
+        if len(rows) >= MIN_EXAMPLES and np.ptp(quantity_N) and np.ptp(symptom_N):
             p = float(spearmanr(quantity_N, symptom_N, alternative="greater").pvalue)
             low, high = np.quantile(quantity_N, [0.2, 0.8])
             worse = float(symptom_N[quantity_N <= low].mean())

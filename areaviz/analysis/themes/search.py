@@ -28,7 +28,7 @@ MAX_T = -3.0
 # Maximum number of slices for one symptom and in total.
 MAX_OF_SYMPTOM, MAX_SLICES = 6, 40
 # Minimum number of examples of the half inside a slice, and with values for a trend.
-LEAST, LEAST_OF_TREND = 8, 60
+MIN_EXAMPLES, MIN_EXAMPLES_OF_TREND = 8, 60
 # Conjunctions combine up to PARENTS conditions, the strongest ones. The best one must have a t of
 # at most PARENT_T.
 PARENTS, PARENT_T = 15, -1.5
@@ -110,7 +110,7 @@ def _select_slices(
 ) -> list[tuple[tuple[int, ...], float]]:
     """Select slices of one symptom one after another, and subtract the effect of each one found."""
     known_H = np.isfinite(values_H)
-    if known_H.sum() < 4 * LEAST or np.nanstd(values_H) < 1e-9:
+    if known_H.sum() < 4 * MIN_EXAMPLES or np.nanstd(values_H) < 1e-9:
         return []
     left_H = values_H - np.nanmean(values_H)
     found: list[tuple[tuple[int, ...], float]] = []
@@ -133,7 +133,7 @@ def _find_strongest_condition(
     total_3 = moments_H3.sum(0, dtype=float)
     variance = float(np.nanvar(values_H, ddof=1))
     t_C, mean_C, count_C = compute_welch_t(holds_HC.T @ moments_H3, total_3, variance)
-    t_C[count_C < LEAST] = 0
+    t_C[count_C < MIN_EXAMPLES] = 0
     best = int(t_C.argmin())
     columns: tuple[int, ...] = (best,)
     t = float(t_C[best])
@@ -146,7 +146,7 @@ def _find_strongest_condition(
         t2_C, mean2_C, count2_C = compute_welch_t(both, total_3, variance)
         with np.errstate(invalid="ignore"):
             is_weak = (mean2_C > LOWER * mean_C[first]) | (mean2_C > LOWER * mean_C)
-            is_weak |= (count2_C < LEAST) | (count2_C > SMALLER * count_C[first])
+            is_weak |= (count2_C < MIN_EXAMPLES) | (count2_C > SMALLER * count_C[first])
         t2_C[is_weak | (measured_C & measured_C[first])] = 0
         second = int(t2_C.argmin())
         if t2_C[second] < limit:
@@ -161,7 +161,7 @@ def search_words(rates: Mapping[str, Rate], half: IntArray) -> list[WordCandidat
     for title, rate in rates.items():
         difference = rate.difference_E[half]
         difference = difference[np.isfinite(difference)]
-        if len(difference) < LEAST or difference.mean() >= LEAST_RATE:
+        if len(difference) < MIN_EXAMPLES or difference.mean() >= LEAST_RATE:
             continue
         variance = max(difference.var(ddof=1), LEAST_VARIANCE)
         t = float(difference.mean() / np.sqrt(variance / len(difference)))
@@ -195,6 +195,6 @@ def compute_rank_correlation(first_H: FloatArray, second_H: FloatArray) -> tuple
     """Return Spearman's correlation (0 for too few pairs) and the number of known pairs."""
     known_H = np.isfinite(first_H) & np.isfinite(second_H)
     first, second = first_H[known_H], second_H[known_H]
-    if len(first) < LEAST_OF_TREND or np.ptp(first) == 0 or np.ptp(second) == 0:
+    if len(first) < MIN_EXAMPLES_OF_TREND or np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0, len(first)
     return float(np.corrcoef(rankdata(first), rankdata(second))[0, 1]), len(first)

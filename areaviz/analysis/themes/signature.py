@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.analysis.measures import CROSS, OWN
+from areaviz.analysis.measures import CROSS, SELF_ATTENTION
 from areaviz.analysis.themes.statistics import RESAMPLES
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import compute_head_shares, head_summary, query_dependence
@@ -23,7 +23,7 @@ from areaviz.trace.record import AttentionMap, Trace
 # Displayed names of the metrics of a head.
 HEAD_MEASURES = ("entropy", "mean area size", "weight of the heaviest area", "query dependence")
 # Minimum number of examples on each side of a comparison.
-LEAST = 8
+MIN_EXAMPLES = 8
 HeadArray = npt.NDArray[np.float64]
 
 
@@ -82,7 +82,7 @@ def read_attention(trace: Trace) -> AttentionMap:
     Raises:
         InputError: the trace has no such map, or its map is not the model's own attention.
     """
-    attention = trace.maps.get(CROSS) or trace.maps.get(OWN)
+    attention = trace.maps.get(CROSS) or trace.maps.get(SELF_ATTENTION)
     if attention is None or attention.derived:
         raise InputError(
             "This model has no attention over its input that can be measured and changed."
@@ -116,7 +116,7 @@ def find_signature(
         stated_in: these metrics in the other half.
         rng: draws the bootstrap samples of the interval.
     """
-    if min(map(len, (*chosen_in, *stated_in))) < LEAST:
+    if min(map(len, (*chosen_in, *stated_in))) < MIN_EXAMPLES:
         return None
     difference_KLH = _standardise_difference(*(np.stack(list(side)) for side in chosen_in))
     place = np.unravel_index(int(np.abs(difference_KLH).argmax()), difference_KLH.shape)

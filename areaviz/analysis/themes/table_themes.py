@@ -20,7 +20,7 @@ OF_THE_MODEL = (
     *("entropy", "area_size", "dependence", "dependence_share", "purity"),
 )
 # Metrics that repeat chrF or the symptoms of length, and metrics of the quality of attention.
-LEFT_OUT = (
+LEFT_OUT_METRICS = (
     *("bleu", "rouge_l", CIDER, "length", "length_ratio"),
     *("pointing", "alignment_error", "facts_read"),
 )
@@ -92,6 +92,6 @@ def _collect_outputs(frame: pd.DataFrame, system: int) -> Written:
             continue
         if name in OF_THE_MODEL:
             measures = {**measures, measure.title: values}
-        elif measure.better and name not in LEFT_OUT:
+        elif measure.better and name not in LEFT_OUT_METRICS:
             scores.append(Score(measure.title, values, measure.better))
     return Written(tuple(frame[f"output_{system}"]), tuple(scores), measures)

@@ -28,7 +28,7 @@ from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
 
 # Largest height and width of an area. It equals `MOST` in `sweep.h`.
-MOST = 32
+MAX_AREA_SIZE = 32
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
@@ -36,7 +36,7 @@ def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
     """Return whether the kernel supports this call, provided that it could be compiled."""
     if query.device.type != "cpu" or query.dtype not in TYPES or not spec.is_linear:
         return False
-    if max(spec.grid.max_height, spec.grid.max_width) > MOST:
+    if max(spec.grid.max_height, spec.grid.max_width) > MAX_AREA_SIZE:
         return False
     if spec.top_k is not None or spec.dropout_p > 0:
         return False

@@ -10,7 +10,7 @@ from areaviz.trace.areas import Area, AreaGrid
 
 ITEMS = (2, 3, 5, 6)
 MEMORY = [[1, 2, 3], [4, 5, 6]]
-MOST = 20
+MAX_VALUE = 20
 """The largest number on the line on which readers mark their answer."""
 
 
@@ -26,7 +26,7 @@ def make_question(texts: Texts) -> QuestionData:
         "given": given,
         "names": [texts["key"], texts["value"]],
         "least": 0,
-        "most": MOST,
+        "most": MAX_VALUE,
         "answer": [mean, total],
     }
     words = {"items": ", ".join(given), "mean": format_number(mean), "sum": format_number(total)}

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.intake.columns import OF_SYSTEMS, OUTPUT, ROLES, SCORE, Column
-from areaviz.intake.joined_columns import Chosen, Opened
+from areaviz.intake.joined_columns import Chosen, JoinedColumns
 from areaviz.intake.roles import list_systems
 from areaviz.trace.errors import InputError
 from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
@@ -44,7 +44,9 @@ def read_chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
     return held.roles
 
 
-def draw_column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool) -> None:
+def draw_column_chooser(
+    opened: JoinedColumns | InputError, chosen: Chosen, is_refused: bool
+) -> None:
     """Draw the chooser. It is open if a guess is uncertain or the dataset was refused.
 
     Args:

@@ -19,9 +19,9 @@ from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files, hash_content
-from areaviz.intake.dataset_builder import Brought, build_dataset
+from areaviz.intake.dataset_builder import BuiltDataset, build_dataset
 from areaviz.intake.files import FORMATS
-from areaviz.intake.joined_columns import Chosen, Opened, open_files
+from areaviz.intake.joined_columns import Chosen, JoinedColumns, open_files
 from areaviz.intake.systems import Outputs
 from areaviz.intake.texts import MAX_MEGABYTES
 from areaviz.trace.errors import InputError, without_traceback
@@ -248,7 +248,7 @@ def read_set(files: Files, chosen: Chosen) -> ChosenSet:
     return _build_chosen_set(build_dataset(files, open_files(files, chosen)), files, chosen)
 
 
-def _build_chosen_set(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
+def _build_chosen_set(brought: BuiltDataset, files: Files, chosen: Chosen) -> ChosenSet:
     corpus = read_corpus(brought.corpus, files) if brought.corpus else None
     scores = {system: score_columns(one) for system, one in brought.scores.items()}
     dataset = brought.dataset
@@ -259,7 +259,7 @@ def _build_chosen_set(brought: Brought, files: Files, chosen: Chosen) -> ChosenS
 @st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the examples")
 def _read_once(
     identity: tuple[str, ...], how: str, _files: Files, _chosen: Chosen
-) -> tuple[Opened | InputError, Brought | InputError]:
+) -> tuple[JoinedColumns | InputError, BuiltDataset | InputError]:
     """Read files, or return the cached result.
 
     Errors are cached too, because finding them takes as long as reading correct files.

@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.analysis.colour_groups import colour_columns, colour_groups
 from areaviz.analysis.model_comparison import find_joint_failures
-from areaviz.analysis.report_content import USUAL
+from areaviz.analysis.report_content import DEFAULT_METRIC
 from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.data.metadata import MAX_CATEGORIES
 from areaviz.ui.analyse.brush import draw_brushable_histogram, draw_brushable_scatter
@@ -80,8 +80,8 @@ def _choose_colour_column(page: AnalysePage, table: pd.DataFrame) -> str | None:
 def get_first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Return the metric with which the table opens: for two systems a change, if there is one."""
     known = [name for name, one in list_measures(table).items() if one.better]
-    if USUAL in known:
-        known.insert(0, USUAL)
+    if DEFAULT_METRIC in known:
+        known.insert(0, DEFAULT_METRIC)
     columns = [f"{name}_change" for name in known]
     return next((one for one in columns if one in titles), next(iter(titles)))
 

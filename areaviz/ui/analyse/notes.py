@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.notes.annotations import SEVERITIES, Annotation, Annotations
 from areaviz.notes.ownership import SHORT_ID
-from areaviz.notes.record_types import Shown, Stale
+from areaviz.notes.record_types import ShownRecord, Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.form_parts import keep_save_error, list_offered_categories
@@ -82,7 +82,9 @@ def _list_more_notes(about: tuple[str, int], most: int) -> None:
     st.session_state[LISTED_COUNT_KEY] = (about, most)
 
 
-def _draw_note(notes: Annotations, shown: Shown[Annotation], names: Mapping[str, str]) -> None:
+def _draw_note(
+    notes: Annotations, shown: ShownRecord[Annotation], names: Mapping[str, str]
+) -> None:
     note = shown.record
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         when = f"{note.changed[:16].replace('T', ' ')} UTC"

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.buckets import Frequency
-from areaviz.analysis.table import WHOLE, list_measures
+from areaviz.analysis.table import WHOLE_SET_METRICS, list_measures
 from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import format_three_digits
@@ -89,8 +89,8 @@ def draw_results(
 def _draw_whole_set(systems: Systems, table: pd.DataFrame) -> None:
     titles = systems.titles
     found = pd.DataFrame([compute_figures(run) for run in systems.runs])
-    whole = found[[name for name in WHOLE if name in found]].map(format_three_digits)
-    whole = whole.rename(columns=WHOLE)
+    whole = found[[name for name in WHOLE_SET_METRICS if name in found]].map(format_three_digits)
+    whole = whole.rename(columns=WHOLE_SET_METRICS)
     whole.insert(0, "System", titles)
     draw_text_table(whole)
     measures = list_measures(table)

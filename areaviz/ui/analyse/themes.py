@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.analysis.themes.list_texts import (
     METHOD,
-    NOTHING,
+    NO_THEMES,
     describe_rare_conditions,
     list_title,
     split_parts,
@@ -102,7 +102,7 @@ def _draw_theme_list(page: AnalysePage, search: CauseSearch, themes: Themes, num
     """Draw one list of themes. `number` identifies the list."""
     st.subheader(list_title(themes, len(search.systems)), anchor=False)
     if not themes.found:
-        st.caption(NOTHING)
+        st.caption(NO_THEMES)
     for part in split_parts(themes):
         st.caption(f"**{part.title}**")
         # A theme keeps its number when another part is left out.

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.cards.card import Card
-from areaviz.cards.gates import Judged, judge_targets
+from areaviz.cards.gates import TargetResult, judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown
@@ -52,7 +52,7 @@ def draw_card_page(card: Card, cards: Mapping[str, Card]) -> None:
     _draw_tabs(card, tabs)
 
 
-def _draw_metrics(card: Card, targets: Sequence[Judged], cards: Mapping[str, Card]) -> None:
+def _draw_metrics(card: Card, targets: Sequence[TargetResult], cards: Mapping[str, Card]) -> None:
     """Draw the main result, the targets, the parameters and the training time."""
     places = st.columns(4)
     key = get_main_measure(card.task)
@@ -76,7 +76,7 @@ def _draw_metric(place: DeltaGenerator, title: str, value: str, note: str) -> No
     place.metric(title, value, note, delta_color="off", delta_arrow="off", border=True)
 
 
-def _draw_targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
+def _draw_targets_and_training(card: Card, targets: Sequence[TargetResult]) -> None:
     """Draw the targets next to the training curve. A model may lack either."""
     parts: list[Callable[[], None]] = []
     if targets:
@@ -90,7 +90,7 @@ def _draw_targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
             part()
 
 
-def _draw_targets(targets: Sequence[Judged]) -> None:
+def _draw_targets(targets: Sequence[TargetResult]) -> None:
     """Draw one line per target: whether it was reached, its text, and the measured value."""
     st.header("Targets", anchor=False)
     lines = []
@@ -110,7 +110,7 @@ def _draw_training_curve(card: Card) -> None:
     )
 
 
-def _draw_target_table(targets: Sequence[Judged]) -> None:
+def _draw_target_table(targets: Sequence[TargetResult]) -> None:
     """Draw the targets as a table, with the reason for each one that was missed."""
     draw_table(build_target_table(targets))
     for target in targets:

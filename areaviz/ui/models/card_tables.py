@@ -7,7 +7,7 @@ from typing import Any
 
 from areaviz.cards.attention_checks import LookMeasures
 from areaviz.cards.card import Card
-from areaviz.cards.gates import Judged
+from areaviz.cards.gates import TargetResult
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
 from areaviz.ui.app.markdown import escape_markdown
@@ -149,7 +149,7 @@ def _list_metric_columns(
     return columns
 
 
-def build_target_table(gates: Sequence[Judged]) -> Columns:
+def build_target_table(gates: Sequence[TargetResult]) -> Columns:
     """Return the targets that a model had to reach before release, one row per target."""
     verdicts = {True: "reached", False: "missed", None: "not measured yet"}
     rows = [(gate.what, gate.wanted, gate.measured, verdicts[gate.reached]) for gate in gates]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from areaviz.cards.card import Card
-from areaviz.cards.gates import Judged
+from areaviz.cards.gates import TargetResult
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.forms.mechanisms_form import PICTURE_KINDS
@@ -92,14 +92,14 @@ def format_training_time(card: Card) -> str:
     return f"{found[1]} hours" if found else "–"
 
 
-def count_targets(targets: Sequence[Judged]) -> str:
+def count_targets(targets: Sequence[TargetResult]) -> str:
     """Return how many targets were reached, such as "6 of 8"."""
     if not targets:
         return NO_TARGETS
     return f"{sum(target.reached is True for target in targets)} of {len(targets)}"
 
 
-def draw_target_dots(targets: Sequence[Judged]) -> str:
+def draw_target_dots(targets: Sequence[TargetResult]) -> str:
     """Return a filled dot per target that was reached, a ring per other target, and the counts."""
     if not targets:
         return NO_TARGETS

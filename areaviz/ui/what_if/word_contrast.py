@@ -9,7 +9,7 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.contrastive import (
-    LONGEST,
+    MAX_FOIL_CHARACTERS,
     Contrast,
     Odds,
     compute_odds,
@@ -92,7 +92,7 @@ def _choose_words(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | No
             width=300,
         )
     foil = page.state.foil
-    return Contrast(first, last, foil[:LONGEST]) if foil else None
+    return Contrast(first, last, foil[:MAX_FOIL_CHARACTERS]) if foil else None
 
 
 def _list_alternatives(trace: Trace, first: int, last: int) -> list[str]:

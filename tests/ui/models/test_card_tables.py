@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.cards.attention_checks import LOOK_MEASURES
 from areaviz.cards.card import read_card
-from areaviz.cards.gates import Judged
+from areaviz.cards.gates import TargetResult
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import TEXT_SITES
 from areaviz.ui.models.card_tables import (
@@ -53,8 +53,8 @@ def test_published_test_set_is_first_and_gaps_are_dashes() -> None:
 
 
 def test_later_targets_are_not_called_older() -> None:
-    first = Judged("Error", "at most 4.0%", "3.0%", True, "")
-    later = Judged("Spans (set after training)", "at least 20.0%", "–", None, "")
+    first = TargetResult("Error", "at most 4.0%", "3.0%", True, "")
+    later = TargetResult("Spans (set after training)", "at least 20.0%", "–", None, "")
     table = build_target_table([first])
     assert list(table) == ["Target set before training", "Needed", "Result", "Verdict"]
     assert list(build_target_table([first, later]))[0] == "Target"

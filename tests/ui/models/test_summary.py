@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.gates import Judged
+from areaviz.cards.gates import TargetResult
 from areaviz.ui.models.summary import (
     compare_with_twin,
     count_targets,
@@ -20,9 +20,9 @@ from tests.pages import folder
 AREA, REGULAR = folder.card("area", "area"), folder.card("regular", "regular")
 
 
-def target(reached: bool | None) -> Judged:
+def target(reached: bool | None) -> TargetResult:
     """Return a target with this result."""
-    return Judged("what", "at least 1", "1", reached, "")
+    return TargetResult("what", "at least 1", "1", reached, "")
 
 
 def test_target_dots_puts_reached_targets_first() -> None:
