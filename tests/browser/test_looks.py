@@ -28,7 +28,7 @@ def looks(app: App, page: Page) -> Locator:
     return opened(page, app(SCRIPT))
 
 
-def test_looks_say_when_a_reader_is_wrong(looks: Locator) -> None:
+def test_readings_say_when_a_model_is_wrong(looks: Locator) -> None:
     say, answers = looks.locator(".say"), looks.locator(".answer")
     expect(say).to_have_text(
         "Look 1 of 3. “Glimpses” says 7, which is wrong. From look 2 on, it says 3."

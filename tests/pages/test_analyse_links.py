@@ -70,7 +70,7 @@ def labels(app: AppTest) -> set[str]:
     return {one.label for one in app.button}
 
 
-def test_link_opens_the_analysis_for_another_reader(owner: AppTest, open_page: Open) -> None:
+def test_link_opens_the_analysis_for_another_user(owner: AppTest, open_page: Open) -> None:
     token = share(owner)
     guest = open_page("analyse", share=token)
     assert not guest.error and not guest.exception
@@ -115,7 +115,7 @@ def test_store_of_a_read_only_link_refuses_changes(
     monkeypatch.undo()
 
 
-def test_link_with_notes_lets_readers_write(owner: AppTest, open_page: Open) -> None:
+def test_link_with_notes_lets_users_write(owner: AppTest, open_page: Open) -> None:
     guest = opened_first(open_page("analyse", share=share(owner, Mode.NOTE)))
     write(guest, "Style", "the guest's note")
     assert not guest.error and "the guest's note" in shown(guest)

@@ -73,7 +73,7 @@ def test_delete_all_of_mine_deletes_imports(open_page: Open, use_backend: Use) -
     assert "2 notes" in app.toast[0].value and open_note_store().notes.count(digest) == 0
 
 
-def test_slice_of_another_reader_stays(open_page: Open, use_backend: Use) -> None:
+def test_slice_of_another_user_stays(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     mine = ran(open_page("analyse", new="1"))
     hers = open_page("analyse", new="1")

@@ -15,14 +15,14 @@ from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 def draw_automatic_errors(
     judged: Sequence[Judgement],
     fresh: Judgement,
-    take_over: Callable[[Judgement], None] | None,
+    adopt: Callable[[Judgement], None] | None,
 ) -> None:
     """Draw the errors that programs marked in an output.
 
     Args:
         judged: all judgements of the example's outputs.
         fresh: an empty judgement of the present output.
-        take_over: adds a program's errors to the rater's own; None if the user may not mark errors.
+        adopt: adds a program's errors to the rater's own; None if the user may not mark errors.
     """
     for one in judged:
         is_here = one.model == fresh.model and one.output == fresh.output
@@ -30,11 +30,11 @@ def draw_automatic_errors(
             continue
         st.caption(f"Marked by {escape_markdown(shorten_line(one.rater))}, in no figure")
         draw_marked_errors(one)
-        if one.spans and take_over:
+        if one.spans and adopt:
             st.button(
                 "Start from these",
                 key=f"automatic_{one.id}",
-                on_click=take_over,
+                on_click=adopt,
                 args=(one,),
                 help="Adds these errors to your saved marks, where you keep or delete each of them."
                 " Save first what you have marked.",

@@ -89,7 +89,7 @@ def _draw_switch(page: AnalysePage, on_change: Callable[[], None]) -> bool:
         st.toggle,
         "Blind rating",
         "is_blind",
-        then=on_change,
+        after_change=on_change,
         help="Hides the names and scores of the systems and shuffles the systems for each rater."
         " Marks are saved under the true names. Turn it off to see the key.",
     )

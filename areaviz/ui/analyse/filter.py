@@ -103,7 +103,7 @@ def draw_metadata_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame
         titles,
         placeholder="no column",
         width=220,
-        then=lambda: page.set(filter_values=(), first_row=0),
+        after_change=lambda: page.set(filter_values=(), first_row=0),
     )
     if column is None:
         return table

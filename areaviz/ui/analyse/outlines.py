@@ -42,14 +42,14 @@ class Outline:
             return self.spans_x(x_P) & Outline(self.y_C, self.x_C).spans_x(y_P)
         inside_P = np.zeros(len(x_P), bool)
         for corner in range(len(self.x_C)):
-            (x0, y0), (x1, y1) = self._corner(corner - 1), self._corner(corner)
+            (x0, y0), (x1, y1) = self._get_corner(corner - 1), self._get_corner(corner)
             if y0 == y1:
                 continue
             crossing_P = x0 + (y_P - y0) / (y1 - y0) * (x1 - x0)
             inside_P ^= ((y0 > y_P) != (y1 > y_P)) & (x_P < crossing_P)
         return inside_P
 
-    def _corner(self, number: int) -> tuple[float, float]:
+    def _get_corner(self, number: int) -> tuple[float, float]:
         return float(self.x_C[number]), float(self.y_C[number])
 
 

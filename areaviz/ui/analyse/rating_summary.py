@@ -110,14 +110,14 @@ def draw_report_download(
     )
     store = open_note_store().judgements
 
-    def page_now() -> bytes:
+    def build_page() -> bytes:
         # Other users may have marked errors since this page was drawn.
         now = replace(made, judgements=store.list_all(made.dataset.digest))
         return report_page(now).encode("utf-8", "replace")
 
     draw_download_button(
         "Report as a page",
-        page_now,
+        build_page,
         "areaviz-report.html",
         "text/html",
         "analyse_report",

@@ -47,7 +47,7 @@ def draw_run_controls(
         return
     if job and job.problem:
         show_error(job.problem)
-    done = sum(len(analysis.rows(dataset).rows) for analysis in models)
+    done = sum(len(analysis.read_rows(dataset).rows) for analysis in models)
     count = len(dataset.examples)
     total = len(models) * count
     if done == total:

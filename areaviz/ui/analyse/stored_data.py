@@ -59,7 +59,7 @@ class Analysis:
     # In blind rating, where the title is an alias: the name by which marks and notes refer to it.
     name: str = ""
 
-    def rows(self, dataset: Dataset) -> StoredRows:
+    def read_rows(self, dataset: Dataset) -> StoredRows:
         """Return its present rows on its dataset; raises as `read_stored_rows`."""
         if self.path is not None:
             return read_stored_rows(self.path, dataset)

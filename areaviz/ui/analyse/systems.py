@@ -22,7 +22,7 @@ class Systems:
     @classmethod
     def read(cls, dataset: Dataset, analyses: Sequence[Analysis]) -> Self:
         """Read the present rows of analyses; raises as `read_stored_rows`."""
-        return cls(dataset, tuple(analyses), tuple(one.rows(dataset) for one in analyses))
+        return cls(dataset, tuple(analyses), tuple(one.read_rows(dataset) for one in analyses))
 
     def __len__(self) -> int:
         return len(self.analyses)

@@ -55,7 +55,7 @@ class Budget:
                 size, key, owner = self._ended.popleft()
                 self._used -= size
                 self._counted.discard(key)
-                self._shares.release(owner, self._percent(size))
+                self._shares.release(owner, self._to_percent(size))
             return self._used
 
     def reserve(self, size: int, owner: Visitor) -> Callable[[], None]:
@@ -85,7 +85,7 @@ class Budget:
                 end = (size, id(thing), owner)
                 weakref.finalize(thing, self._ended.append, end).atexit = False
 
-    def megabytes_by_reader(self) -> list[float]:
+    def list_mebibytes_by_user(self) -> list[float]:
         """Return the MiB that each user holds, the largest first."""
         with self._lock:
             percents = self._shares.by_reader().values() if self.used >= 0 else ()
@@ -111,12 +111,12 @@ class Budget:
                 f" limit is {most}, so {more} more do not"
                 " fit. Try again in a few minutes, or with something smaller."
             )
-        if scope := self._shares.try_take(owner, self._percent(size)):
+        if scope := self._shares.try_take(owner, self._to_percent(size)):
             return OverLimit(BUDGET_PERCENT, scope)
         self._used += size
         return None
 
-    def _percent(self, size: int) -> float:
+    def _to_percent(self, size: int) -> float:
         return 100 * size / self._most
 
 

@@ -52,32 +52,32 @@ def defer_errors(doing: str, key: str) -> Iterator[None]:
 
 def show_deferred(key: str) -> None:
     """Show the error that `defer_errors` kept under this key, once."""
-    if told := st.session_state.pop(key, ""):
-        show_error(told)
+    if text := st.session_state.pop(key, ""):
+        show_error(text)
 
 
-def show_error(told: str) -> None:
+def show_error(text: str) -> None:
     """Show one sentence without the names of folders.
 
     The sentence says what failed and what the user can do.
     """
-    st.error(escape_markdown(shorten_line(remove_folders(told), MAX_SENTENCE_CHARACTERS)))
+    st.error(escape_markdown(shorten_line(remove_folders(text), MAX_SENTENCE_CHARACTERS)))
 
 
-def remove_folders(told: str) -> str:
+def remove_folders(text: str) -> str:
     """Return a sentence in which every absolute path is replaced by its file name.
 
     Users need not know where the operator keeps files. The operator's log has the whole path.
     """
-    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", told)
+    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", text)
 
 
 def _describe_error(error: Exception, doing: str) -> str:
     """Return the sentence for the user. Log unexpected errors with their traceback."""
     if isinstance(error, (InputError, BackendError)):
-        told = str(error)
-        if remove_folders(told) != told:
-            log.warning("While %s: %s", doing, told)
-        return told
+        text = str(error)
+        if remove_folders(text) != text:
+            log.warning("While %s: %s", doing, text)
+        return text
     log.error("While %s", doing, exc_info=error)
     return sentence(_UNFORESEEN, doing=sentence(doing))

@@ -140,7 +140,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 
 
 def draw_page_frame(
-    page: AnyPage, is_brief: bool = False, beside: Callable[[], None] | None = None
+    page: AnyPage, is_brief: bool = False, draw_right: Callable[[], None] | None = None
 ) -> None:
     """Draw the title and purpose of a page. Draw nothing for a session that was not admitted.
 
@@ -150,7 +150,7 @@ def draw_page_frame(
         page: the page.
         is_brief: whether the purpose is the help text of the title, because the content explains
             itself.
-        beside: draws the elements to the right of the title.
+        draw_right: draws the elements to the right of the title.
     """
     # The first visitor after a start may come by a link, before app.py has run.
     if leave_pages_folder():
@@ -168,8 +168,8 @@ def draw_page_frame(
     purpose = sentence(page.purpose)
     with st.container(key="title", horizontal=True, vertical_alignment="center"):
         st.title(sentence(page.title), anchor=False, help=purpose if is_brief else None)
-        if beside is not None:
-            beside()
+        if draw_right is not None:
+            draw_right()
     if page.purpose and not is_brief:
         with st.container(key="purpose"):
             st.caption(purpose)

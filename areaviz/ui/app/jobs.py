@@ -34,8 +34,8 @@ def describe_work() -> dict[str, object]:
         "question_load": list_load_by_user(),
         "analyses_running": len(running),
         "analyses_by_reader": dict(owners.most_common()),
-        "attention_megabytes": get_memory_budget().megabytes_by_reader(),
-        "upload_megabytes_on_disk": get_disk_budget().megabytes_by_reader(),
+        "attention_megabytes": get_memory_budget().list_mebibytes_by_user(),
+        "upload_megabytes_on_disk": get_disk_budget().list_mebibytes_by_user(),
         "limits": list_limits(),
     }
 

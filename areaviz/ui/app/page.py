@@ -119,7 +119,7 @@ class Page(Generic[S_co]):
         label: str,
         name: str,
         *args: Any,
-        then: Callable[[], None] | None = None,
+        after_change: Callable[[], None] | None = None,
         **options: Any,
     ) -> Any:
         """Draw a widget that shows a field of the state, and return the field's value.
@@ -129,7 +129,7 @@ class Page(Generic[S_co]):
             label: the label above the widget.
             name: the name of the field.
             args: the arguments of `draw` after the label.
-            then: called after the user has changed the value, before the page is drawn.
+            after_change: called after the user has changed the value, before the page is drawn.
             options: further arguments of `draw`.
         """
         key, value = self.key(name), getattr(self.state, name)
@@ -146,7 +146,7 @@ class Page(Generic[S_co]):
             options.setdefault(first, values.index(value) if value in values else None)
         else:
             options.setdefault(first, value)
-        draw(label, *args, key=key, on_change=self._take, args=(name, then), **options)
+        draw(label, *args, key=key, on_change=self._take, args=(name, after_change), **options)
         return value
 
     def choose(
@@ -185,7 +185,7 @@ class Page(Generic[S_co]):
         label: str,
         name: str,
         options: Mapping[T, str],
-        then: Callable[[], None] | None = None,
+        after_change: Callable[[], None] | None = None,
     ) -> list[T]:
         """Draw buttons for any number of `options`. The field contains the list of chosen ones."""
         chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
@@ -201,14 +201,14 @@ class Page(Generic[S_co]):
             values,
             selection_mode="multi",
             format_func=label_of,
-            then=then,
+            after_change=after_change,
         )
         return chosen
 
-    def _take(self, name: str, then: Callable[[], None] | None) -> None:
+    def _take(self, name: str, after_change: Callable[[], None] | None) -> None:
         self.set(**{name: st.session_state[self.key(name)]})
-        if then is not None:
-            then()
+        if after_change is not None:
+            after_change()
 
     def follow_url(self, cards: Cards) -> None:
         """Update the state from the URL, if the URL has changed.
@@ -219,7 +219,7 @@ class Page(Generic[S_co]):
         state, params = self.state, remove_language(st.query_params.to_dict())
         problem = state.problem if state.has_just_run else ""
         if cards and params and params != state.address:
-            link = Link.of(params, cards)
+            link = Link.read(params, cards)
             state = replace(state, problem=link.problem, replaced=link.replaced).from_link(link)
             problem = state.problem
             if problem in ("", link.problem):

@@ -57,7 +57,7 @@ class Link:
     replaced: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, params: Mapping[str, str], cards: Cards) -> Link:
+    def read(cls, params: Mapping[str, str], cards: Cards) -> Link:
         """Read the parameters of a link to a page that offers these models."""
         first = choose_default_model(cards, params.get(LEVEL, ""))
         params, replaced = _replace_removed_models(params, cards)

@@ -63,7 +63,7 @@ def _draw_question_field(page: Page[CaptionState], models: Sequence[Card]) -> No
             "question",
             placeholder=usual,
             max_chars=300,
-            then=page.set_and_unlock,
+            after_change=page.set_and_unlock,
             help="Ask a question about the picture. If the model does not answer questions, this is"
             " how its text begins. Leave it empty for a description of the picture.",
         )

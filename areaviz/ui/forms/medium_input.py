@@ -110,7 +110,7 @@ def draw_medium_input(page: Page[MediumState]) -> Any:
             "sample",
             titles,
             label_visibility="collapsed",
-            then=page.set_and_unlock,
+            after_change=page.set_and_unlock,
         )
         return offer.sample(name)
     with st.container():

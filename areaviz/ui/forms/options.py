@@ -244,10 +244,10 @@ def find_counterpart(card: Card, cards: Cards) -> Card | None:
         if is_like and (is_twin or one.mechanism != card.mechanism):
             others.append(one)
 
-    def likeness(one: Card) -> tuple[bool, bool, bool]:
+    def rank_likeness(one: Card) -> tuple[bool, bool, bool]:
         return one.pair == card.pair, one.size == card.size, one.family == card.family
 
-    return max(others, key=likeness, default=None)
+    return max(others, key=rank_likeness, default=None)
 
 
 def describe_area_size(size: int, extent: str, largest_learned: int = 0, trained: int = 0) -> str:

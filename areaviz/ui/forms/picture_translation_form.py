@@ -61,7 +61,7 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     offered: str = ""
 
     @property
-    def sights(self) -> list[str]:
+    def conditions(self) -> list[str]:
         """The chosen pictures, in the order of `PICTURE_CONDITIONS`."""
         return [sight for sight in PICTURE_CONDITIONS if sight in (self.seen or ["with"])]
 
@@ -69,8 +69,8 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     def runs(self) -> list[str]:
         """The choices that give a model some input: a sentence or a picture."""
         if self.text.strip():
-            return self.sights
-        return [sight for sight in self.sights if sight != "without"] or ["with"]
+            return self.conditions
+        return [name for name in self.conditions if name != "without"] or ["with"]
 
     def list_explored(self, runs: Sequence[str]) -> list[str]:
         """Return the runs to explore: the chosen ones, or else the first."""
@@ -98,11 +98,11 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     ) -> dict[str, str]:
         """Return the URL parameters, with the pictures to compare and the hidden words."""
         params = super().to_link(request, focus, view)
-        if self.sights != DEFAULT_CONDITIONS:
-            params["sees"] = ",".join(self.sights)
+        if self.conditions != DEFAULT_CONDITIONS:
+            params["sees"] = ",".join(self.conditions)
         if self.hidden:
             params["hidden"] = ",".join(str(place + 1) for place in sorted(self.hidden))
-        if "other" in self.sights:
+        if "other" in self.conditions:
             params["other"] = self.other
         looked = self.list_explored(self.runs)
         if looked != self.runs[:1]:
@@ -118,11 +118,11 @@ class PictureTranslationRun:
     """The requests to run.
 
     Args:
-        sights: a request for each chosen key of `PICTURE_CONDITIONS`.
+        requests: a request for each chosen key of `PICTURE_CONDITIONS`.
         link: the request for the link. No word is hidden, and the picture is the chosen one.
     """
 
-    sights: Mapping[str, Request]
+    requests: Mapping[str, Request]
     link: Request
 
 
@@ -143,7 +143,7 @@ def draw_picture_translation_form(
             st.text_input,
             "English sentence",
             "text",
-            then=lambda: page.set_and_unlock(hidden=[]),
+            after_change=lambda: page.set_and_unlock(hidden=[]),
             placeholder="No sentence: the picture is described in German.",
             label_visibility="collapsed",
         )

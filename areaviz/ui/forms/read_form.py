@@ -57,7 +57,7 @@ def draw_read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
             "text",
             height=68,
             label_visibility="collapsed",
-            then=page.set_and_unlock,
+            after_change=page.set_and_unlock,
         )
         card = choose_model_and_options(page, cards, decodes=page.state.writes)
     with st.container(

@@ -93,7 +93,12 @@ def _draw_task_row(page: ReasonPage, cards: Cards) -> Card:
             if card.task == "questions":
                 label = "Facts, one per line, the latest last"
                 page.draw_widget(
-                    st.text_area, label, "facts", height=190, width=420, then=page.set_and_unlock
+                    st.text_area,
+                    label,
+                    "facts",
+                    height=190,
+                    width=420,
+                    after_change=page.set_and_unlock,
                 )
             elif card.task == "points":
                 help = f"x,y of every point, from 0 to {EXTENT:,}, with blanks between points."
@@ -103,7 +108,7 @@ def _draw_task_row(page: ReasonPage, cards: Cards) -> Card:
                     "points",
                     help=help,
                     width=420,
-                    then=page.set_and_unlock,
+                    after_change=page.set_and_unlock,
                 )
     return card
 
@@ -143,7 +148,11 @@ def _draw_story(page: ReasonPage) -> str:
     with draw_input_row(page):
         label = "Question"
         page.draw_widget(
-            st.text_input, label, "question", label_visibility="collapsed", then=page.set_and_unlock
+            st.text_input,
+            label,
+            "question",
+            label_visibility="collapsed",
+            after_change=page.set_and_unlock,
         )
         draw_sample_menu(
             page, f"{len(SAMPLES)} stories", list(SAMPLES), partial(_take_sample, page)
@@ -161,7 +170,11 @@ def _draw_sentence(page: ReasonPage) -> str:
     with draw_input_row(page):
         label = "Sentence"
         page.draw_widget(
-            st.text_input, label, "sentence", label_visibility="collapsed", then=page.set_and_unlock
+            st.text_input,
+            label,
+            "sentence",
+            label_visibility="collapsed",
+            after_change=page.set_and_unlock,
         )
         label = f"{len(SENTENCES)} sentences"
         draw_sample_menu(

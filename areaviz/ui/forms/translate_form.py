@@ -37,7 +37,9 @@ def draw_translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Reque
     sources = {card.recipe.get("source", "en") for card in cards.values()}
     label = "English text" if sources == {"en"} else "Text"
     with draw_input_row(page):
-        page.draw_widget(st.text_input, label, "text", label_visibility="collapsed", then=take_text)
+        page.draw_widget(
+            st.text_input, label, "text", label_visibility="collapsed", after_change=take_text
+        )
         card = choose_model_and_options(page, cards)
         ask = {"is_asked": True}
         st.button("Translate", type="primary", on_click=page.set, kwargs=ask)

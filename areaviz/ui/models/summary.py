@@ -65,13 +65,13 @@ def format_main_value(card: Card) -> str:
 def sort_best_first(cards: Iterable[Card]) -> list[Card]:
     """Return the cards of one task by their main result. Cards without a result come last."""
 
-    def place(card: Card) -> tuple[bool, float]:
+    def rank(card: Card) -> tuple[bool, float]:
         value = get_main_value(card)
         if value is None:
             return True, 0.0
         return False, value if get_main_measure(card.task) in LOWER_IS_BETTER else -value
 
-    return sorted(cards, key=place)
+    return sorted(cards, key=rank)
 
 
 def describe_attention(card: Card) -> str:

@@ -82,17 +82,17 @@ def list_files(
     """Return the files of a view by extension. Creating one does not access the disk."""
     name, movie = make_file_stem(view.name, trace, focus), view.movie
 
-    def picture(kind: str) -> DownloadFile:
+    def make_picture(kind: str) -> DownloadFile:
         return DownloadFile(
             f"{name}.{kind}", lambda: encode_figure(view.print(trace, focus), kind, paper)
         )
 
-    def numbers(kind: str, write: Callable[[Table], bytes]) -> DownloadFile:
+    def make_numbers(kind: str, write: Callable[[Table], bytes]) -> DownloadFile:
         return DownloadFile(f"{name}.{kind}", lambda: write(view.table(trace, focus)))
 
-    made = {kind: picture(kind) for kind in ("svg", "pdf", "png")}
-    made["csv"] = numbers("csv", encode_csv)
-    made["json"] = numbers("json", lambda table: format_json(table).encode())
+    made = {kind: make_picture(kind) for kind in ("svg", "pdf", "png")}
+    made["csv"] = make_numbers("csv", encode_csv)
+    made["json"] = make_numbers("json", lambda table: format_json(table).encode())
     if movie:
         made["gif"] = DownloadFile(f"{name}.gif", lambda: movie(trace, focus))
     made["html"] = DownloadFile(

@@ -78,7 +78,7 @@ class Result:
 
 def draw_result_page(page: ResultPage[S_co, A]) -> None:
     """Draw the page. A problem does not remove the parts drawn above it."""
-    draw_page_frame(page, is_brief=True, beside=lambda: draw_examples_menu(page.name))
+    draw_page_frame(page, is_brief=True, draw_right=lambda: draw_examples_menu(page.name))
     with show_errors("opening the models"):
         backend = get_backend()
         models, cards = backend.models(), dict[str, Card]()
@@ -167,10 +167,10 @@ def draw_explored(
     def draw(trace: Trace, focus: Focus) -> None:
         draw_panel(page, backend, run, trace, focus)
 
-    def fits(trace: Trace, focus: Focus) -> bool:
+    def can_draw(trace: Trace, focus: Focus) -> bool:
         return is_offered(run, trace, focus)
 
-    tabs = [*tabs, ResultTab(WHAT_IF, PANEL_TITLE, draw, fits)]
+    tabs = [*tabs, ResultTab(WHAT_IF, PANEL_TITLE, draw, can_draw)]
     draw_results(page, traces, titles, link, run.decoded.params, tabs, say, before=before)
 
 

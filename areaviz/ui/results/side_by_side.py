@@ -35,9 +35,9 @@ def draw_side_by_side(
     page: PictureTranslationPage, backend: Backend, cards: Cards, asked: PictureTranslationRun
 ) -> None:
     """Run the requests, show the translation with each picture, and explore some of them."""
-    requests = add_attribution(page, cards, list(asked.sights.values()))
-    sights = dict(zip(asked.sights, requests, strict=True))
-    result = get_current_result(page, backend, requests, list(sights))
+    requests = add_attribution(page, cards, list(asked.requests.values()))
+    by_condition = dict(zip(asked.requests, requests, strict=True))
+    result = get_current_result(page, backend, requests, list(by_condition))
     traces = dict(zip(result.titles, light_decided_word(result.traces), strict=True))
     chosen = page.state.list_explored(result.titles)
     seen, titles = (
@@ -45,20 +45,20 @@ def draw_side_by_side(
         [PICTURE_CONDITIONS[sight] for sight in chosen],
     )
 
-    def draw_sights() -> None:
+    def draw_runs() -> None:
         with st.container(key="sights"):
             for sight, trace in traces.items():
                 with st.container(border=True):
                     _draw_run(trace, PICTURE_CONDITIONS[sight], result.traces[0])
 
     if not result.is_current:
-        draw_results(page, seen, titles, before=draw_sights)
+        draw_results(page, seen, titles, before=draw_runs)
         return
-    first = sights[chosen[0]]
+    first = by_condition[chosen[0]]
     apply_link(page, first, asked.link)
     link = replace(asked.link, attribution=first.attribution)
     tabs = build_attribution_tab(page, cards, first)
-    draw_explored(page, backend, seen, titles, first, link, tabs, before=draw_sights)
+    draw_explored(page, backend, seen, titles, first, link, tabs, before=draw_runs)
 
 
 def _draw_run(trace: Trace, title: str, first: Trace) -> None:

@@ -50,7 +50,7 @@ def run_experiment(
     run = Experiment(request, before, wanted)
     if not wanted:
         return run
-    written, asked = format_given_output(before), wanted.of(request.checked())
+    written, asked = format_given_output(before), wanted.add_to(request.checked())
     held = st.session_state.get(_RUNS_KEY)
     if held is None or held[0] != (asked, written):
         try:

@@ -195,7 +195,9 @@ def _draw_swap_form(page: WhatIfPage, run: Experiment, _: Focus) -> None:
         {one: SAMPLES[one].title for one in list_sample_names(kind) if one != name},
         placeholder="The same picture",
         width=340,
-        then=lambda: set_draft(page, run.request, replace(wanted, picture=page.state.swap or "")),
+        after_change=lambda: set_draft(
+            page, run.request, replace(wanted, picture=page.state.swap or "")
+        ),
     )
 
 

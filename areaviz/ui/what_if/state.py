@@ -49,7 +49,7 @@ class Interventions:
     def __bool__(self) -> bool:
         return bool(self.changes or self.picture)
 
-    def of(self, request: Request) -> Request:
+    def add_to(self, request: Request) -> Request:
         """Return the request with these interventions. The request's own changes come first."""
         picture = get_sample(self.picture) if self.picture else request.picture
         return replace(request, changes=(*request.changes, *self.changes), picture=picture)

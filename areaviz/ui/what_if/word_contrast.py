@@ -74,7 +74,7 @@ def _choose_words(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | No
             list(names),
             format_func=names.__getitem__,
             width=240,
-            then=then,
+            after_change=then,
         )
         first, last = words[page.state.word if page.state.word is not None else next(iter(words))]
         others = _list_alternatives(trace, first, last)

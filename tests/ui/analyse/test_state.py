@@ -15,7 +15,7 @@ OWN = "0123456789abcdef01234567"
 
 
 def followed(**params: str) -> AnalyseState:
-    return AnalyseState(example=7, search="x").from_link(Link.of(params, CARDS))
+    return AnalyseState(example=7, search="x").from_link(Link.read(params, CARDS))
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_neighbours_follow_the_shown_order(places: list[int], opened: int) -> No
 
 def test_back_leads_from_example_to_example_of_one_set() -> None:
     state = AnalyseState(example=7, search="x", digest="d", source=UPLOAD, own=OWN)
-    there = state.from_link(Link.of({"set": OWN, "model": "one", "example": "3"}, CARDS))
+    there = state.from_link(Link.read({"set": OWN, "model": "one", "example": "3"}, CARDS))
     assert (there.example, there.search, there.digest) == (2, "x", "d")
     assert not there.has_linked_set, "files that were just chosen stay"
-    other = state.from_link(Link.of({"set": "Sentences"}, CARDS))
+    other = state.from_link(Link.read({"set": "Sentences"}, CARDS))
     assert (other.example, other.search, other.digest) == (None, "", "")
 
 

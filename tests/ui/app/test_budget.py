@@ -38,7 +38,7 @@ def test_user_gets_at_most_a_quarter(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OverLimit, match="A reader may use 25 % of the memory, and of the disk"):
         budget.hold(things[1], 1 * BYTES_PER_MIB, ANNA)
     budget.hold(things[2], 256 * BYTES_PER_MIB, BORIS)
-    assert budget.megabytes_by_reader() == [256, 256]
+    assert budget.list_mebibytes_by_user() == [256, 256]
     release()
     budget.hold(things[1], 156 * BYTES_PER_MIB, ANNA)
     assert budget.used == 512 * BYTES_PER_MIB

@@ -16,7 +16,7 @@ def until_stopped(job: Job) -> None:
     job.stopping.wait(10)
 
 
-def test_work_shows_analyses_by_reader_and_the_limits_in_force(
+def test_describe_work_lists_analyses_by_user_and_limits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AREAVIZ_LIMIT_QUESTION_SECONDS", "2.5")

@@ -27,7 +27,9 @@ def script() -> None:
 
     page = Page("translate", "", TranslateState())
     if not st.checkbox("Hide"):
-        page.draw_widget(st.text_input, "Text", "text", then=lambda: page.set(is_asked=True))
+        page.draw_widget(
+            st.text_input, "Text", "text", after_change=lambda: page.set(is_asked=True)
+        )
         page.choose(st.selectbox, "Model", "model", {"a": "First", "b": "Second"})
     st.button("Empty", on_click=page.set, kwargs={"text": ""})
     st.json({"text": page.state.text, "model": page.state.model, "asked": page.state.is_asked})
@@ -60,7 +62,7 @@ def test_link_survives_round_trip(first: State) -> None:
     request = Request("char-area", "", method="beam", beam=3, area_size=2)
     focus = Focus("encoder self", 1, 2, "memory", (1, 3), "word")
     params = first.to_link(request, focus, "film")
-    link = Link.of(params, CARDS)
+    link = Link.read(params, CARDS)
     assert (link.request, link.focus, link.problem) == (request, focus, "")
     state = first.from_link(link).with_focus(link.focus, params["view"])
     assert state.to_link(request, focus, state.view) == params
@@ -69,7 +71,7 @@ def test_link_survives_round_trip(first: State) -> None:
 
 def test_broken_link_still_gives_its_text() -> None:
     for wrong in ({"model": "nobody"}, {"beam": "99"}):
-        link = Link.of({"text": "A dog.", **wrong}, CARDS)
+        link = Link.read({"text": "A dog.", **wrong}, CARDS)
         state = TranslateState().from_link(link)
         assert link.problem and state.text == "A dog." and not state.is_asked
 
@@ -77,7 +79,7 @@ def test_broken_link_still_gives_its_text() -> None:
 def test_link_to_a_former_model_opens_its_successor() -> None:
     name, former = next(iter(FORMER_MODELS.items()))
     cards = {former.successor: folder.card(former.successor, "area")}
-    link = Link.of({"text": "A dog.", "model": name}, cards)
+    link = Link.read({"text": "A dog.", "model": name}, cards)
     assert (link.request.model, link.problem) == (former.successor, "")
     assert link.replaced == (name, former.successor)
 

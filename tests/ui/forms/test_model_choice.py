@@ -109,6 +109,6 @@ def test_first_sample_is_of_the_models_kind() -> None:
         ("photo-area", "cat", False),
     ],
 )
-def test_mismatch_is_reported(model: str, name: str, told: bool) -> None:
+def test_warn_of_picture_type_names_the_kinds(model: str, name: str, told: bool) -> None:
     assert bool(warn_of_picture_type(CARDS[model], get_sample(name))) == told
     assert not warn_of_picture_type(CARDS[model], None)

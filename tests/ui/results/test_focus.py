@@ -249,7 +249,7 @@ def test_layer_names_state_attended_items() -> None:
     assert get_layer_format(trace, one.site)(0) == "1"
 
 
-def test_told_sentence_names_head_only_in_its_layer() -> None:
+def test_describe_supervision_names_head_only_in_its_layer() -> None:
     plain = folder.card("a", "area")
     told = replace(plain, recipe={"told": 0.1, "told_head": [1, 0]})
     assert describe_supervision(told, "encoder-decoder", 1).startswith("Head 1 was **told")
