@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-UNTRAINED = "Untrained: the same network before it learned anything."
+UNTRAINED = "Untrained: the same network before training."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +30,28 @@ class LookMeasures:
 
 
 _OF_CAPTIONS = LookMeasures(
-    "Does it look at what it speaks of?",
+    "Does it look at what it describes?",
     {
-        "pointing": "Words whose heaviest cell lies in the gold box",
-        "best_pointing": "The same words in the best alignment",
-        "mass": "Attention inside the gold box",
-        "own_pointing": "The same of its own captions' words, where the caption is true",
-        "own_mass": "Attention of these inside the gold box",
-        "area_hit": "Words whose heaviest area has its middle in the gold box",
+        "pointing": "Words whose heaviest cell is in a gold box",
+        "best_pointing": "These words in the best alignment",
+        "mass": "Attention inside the gold boxes",
+        "own_pointing": "Words of its own true captions whose heaviest cell is in a gold box",
+        "own_mass": "Attention of these words inside the gold boxes",
+        "area_hit": "Words whose heaviest area has its middle in a gold box",
         "multi_words": "Words whose heaviest area has several cells",
-        "picture_share": "Part of what is read that the picture gives",
+        "picture_share": "Share of the picture in what the model reads",
     },
     {
-        "_uniform": "Any place alike",
+        "_uniform": "Uniform attention",
         "_middle": "Middle of the picture",
-        "_fixed": "Such areas at one place",
-        "_position": "Blind to the picture",
+        "_fixed": "Areas at a fixed place",
+        "_position": "One map for all words",
         "_untrained": "Untrained",
     },
-    "Any place alike: attention that is the same everywhere. Middle of the picture: all attention"
-    " there, whatever the word. Such areas at one place: areas of the same shapes, each shape where"
-    " it is best for these very words. Blind to the picture: one mean map for all words."
-    f" {UNTRAINED}",
+    "Uniform attention: every cell gets equal attention. Middle of the picture: all attention is"
+    " there for every word. Areas at a fixed place: areas of the same shapes, with each shape at"
+    " its best place for these words. One map for all words: every word has the mean map of all"
+    f" words. {UNTRAINED}",
 )
 
 LOOK_MEASURES: Mapping[str, LookMeasures] = {
@@ -60,77 +60,78 @@ LOOK_MEASURES: Mapping[str, LookMeasures] = {
     "digits": LookMeasures(
         "Does it look at the digits?",
         {
-            "hit": "Looks whose middle lies on a digit",
-            "first_hit": "First looks whose middle lies on a digit",
-            "coverage": "Digit covered by the glimpses",
-            "overlap": "Overlap of what was cut out and the digit's box",
+            "hit": "Glimpses whose middle is on a digit",
+            "first_hit": "First glimpses whose middle is on a digit",
+            "coverage": "Share of the digits that the glimpses cover",
+            "overlap": "Overlap of the patch and the digit's box",
         },
         {
-            "_uniform": "Anywhere",
-            "_position": "At another picture",
+            "_uniform": "Random places",
+            "_position": "Another picture",
             "_untrained": "Untrained",
         },
-        "Anywhere: the same looks at random places. At another picture: its looks at one picture,"
-        f" judged by the digits of the next. {UNTRAINED}",
+        "Random places: glimpses of the same sizes at random places. Another picture: the glimpses"
+        f" at one picture, compared with the digits of the next picture. {UNTRAINED}",
     ),
     "speech": LookMeasures(
-        "Does it listen where the digit is said?",
+        "Does it listen where the digit is spoken?",
         {
-            "hit": "Digits whose heaviest moment lies where they are said",
-            "best_hit": "The same digits in the best alignment",
+            "hit": "Digits whose heaviest moment is where they are spoken",
+            "best_hit": "These digits in the best alignment",
         },
         {
-            "_uniform": "Any moment",
+            "_uniform": "Random moment",
             "_diagonal": "Equal distances",
             "_position": "Usual time",
             "_untrained": "Untrained",
         },
-        "Any moment: one at random. Equal distances: as if every digit took as long. Usual time:"
-        f" when the digit of that number is said on average. {UNTRAINED}",
+        "Random moment: a moment drawn at random. Equal distances: the time of each digit if all"
+        " digits had equal lengths. Usual time: the mean time of a digit with this number."
+        f" {UNTRAINED}",
     ),
     "video": LookMeasures(
-        "Does it look at the action that it tells?",
+        "Does it look at the action that it describes?",
         {
             "peak": "Words whose heaviest area has its middle in the action",
-            "best_peak": "The same words in the best alignment",
-            "first": "Words whose heaviest frame, the first of equals, lies in the action",
-            "area": "Words whose heaviest area lies in the action as a whole",
+            "best_peak": "These words in the best alignment",
+            "first": "Words whose heaviest frame (the first of equal ones) is in the action",
+            "area": "Words whose whole heaviest area is in the action",
             "multi_share": "Words whose heaviest area has several frames",
         },
-        {"_uniform": "Any frame", "_position": "Usual frame", "_untrained": "Untrained"},
-        "Any frame: one at random. Usual frame: the one in which first and second actions are most"
-        f" often, whatever the clip. {UNTRAINED}",
+        {"_uniform": "Random frame", "_position": "Usual frame", "_untrained": "Untrained"},
+        "Random frame: a frame drawn at random. Usual frame: the frame in which first or second"
+        f" actions happen most often in other clips. {UNTRAINED}",
     ),
     "points": LookMeasures(
-        "Does it point at the point that follows?",
-        {"hit": "Steps whose heaviest point is the right one, where several can follow"},
-        {"_uniform": "Any point", "_position": "Usual point", "_untrained": "Untrained"},
-        "Any point: one at random of those that can follow. Usual point: the number that is most"
-        f" often right at this step, whatever the set. {UNTRAINED}",
+        "Does it point at the right next point?",
+        {"hit": "Steps with several possible points whose heaviest point is right"},
+        {"_uniform": "Random point", "_position": "Usual point", "_untrained": "Untrained"},
+        "Random point: one of the possible points, drawn at random. Usual point: the point number"
+        f" that is most often right at this step in other sets. {UNTRAINED}",
     ),
     "parsing": LookMeasures(
-        "Does an opening bracket look at exactly its words?",
+        "Does an opening bracket attend to exactly its words?",
         {"span": "Opening brackets whose heaviest area is exactly their words, in the best head"},
         {
-            "_random": "Such an area anywhere",
-            "_other": "The other brackets' areas",
+            "_random": "Random areas",
+            "_other": "Areas of other brackets",
             "_untrained": "Untrained",
         },
-        "Brackets around two words to as many as an area may have. Such an area anywhere: one of"
-        " that size at random. The other brackets' areas: those of the same sentence. Untrained:"
-        " the best head of the same network before it learned anything.",
+        "Only brackets with at least two words and at most as many as the largest area count."
+        " Random areas: areas of equal size at random places. Areas of other brackets: those in the"
+        " same sentence. Untrained: the best head of the network before training.",
     ),
     "questions": LookMeasures(
         "Does it read the facts that answer the question?",
         {
-            "hit": "Facts that answer the question and are the heaviest of some hop",
-            "hit, hop 1": "Heaviest facts of hop 1 that answer the question",
-            "hit, hop 2": "Heaviest facts of hop 2 that answer the question",
-            "hit, hop 3": "Heaviest facts of hop 3 that answer the question",
+            "hit": "Facts needed for the answer that are the heaviest in some hop",
+            "hit, hop 1": "Heaviest facts of hop 1 that are needed for the answer",
+            "hit, hop 2": "Heaviest facts of hop 2 that are needed for the answer",
+            "hit, hop 3": "Heaviest facts of hop 3 that are needed for the answer",
         },
-        {"_uniform": "Any facts", "_position": "Usual age", "_untrained": "Untrained"},
-        "Any facts: as many at random as there are hops. Usual age: the facts of the ages that are"
-        f" heaviest on average, whatever is asked. {UNTRAINED}",
+        {"_uniform": "Random facts", "_position": "Usual age", "_untrained": "Untrained"},
+        "Random facts: one fact per hop, drawn at random. Usual age: the facts of the ages that are"
+        f" heaviest on average over other questions. {UNTRAINED}",
     ),
 }
 """Attention metrics by `Task.key`.

@@ -88,15 +88,15 @@ LETTERS_TABLE = FormTable(
     FORMS / "letters.json",
     "letters",
     tuple(TITLES),
-    "The network for letters (Tiny) in six forms that differ in their keys alone, 3,000 steps each:"
-    " a small twin of the paper's tables of forms. Validation loss is cross-entropy a letter, lower"
-    " is better: the mean over seeds, the least and the largest. Against regular: the mean and ends"
-    " of the differences from regular attention with the same seed. Spans on top: the share of"
-    " queries whose heaviest area has two letters or more, in one head that depends on its query;"
-    " a dash where no span wins. In brackets, the same head before training: spans win there as"
-    " well, so their share says nothing by itself. The paper: BLEU of its Tiny for letters, English"
-    " to German, on other data; it tested the difference of 6.90 and 8.20 and claims no"
-    " significance for it.",
+    "The character network (Tiny) in six forms that differ only in their keys, trained for 3,000"
+    " steps each. Validation loss is cross-entropy per character, and lower is better. The table"
+    " has the mean over seeds, the smallest and the largest value. Against regular: the mean and"
+    " the ends of the differences from regular attention with the same seed. Spans on top: the"
+    " share of queries whose heaviest area has two or more characters, in one head that depends on"
+    " its query. A dash means that no span wins. The value in brackets is that of the same head"
+    " before training. Spans win there as well, so their share says nothing by itself. The paper's"
+    " column is the BLEU of its Tiny network for characters, English to German, on other data. The"
+    " paper tested the difference of 6.90 and 8.20 and claims no significance for it.",
     AREA_ATTENTION["character", "Tiny"],
     words=True,
 )
@@ -104,10 +104,11 @@ SUBWORDS_TABLE = FormTable(
     FORMS / "subwords.json",
     "tokens",
     ("regular", "convolution", "mean", "boundary", "convolution-boundary"),
-    "The same network over 5,000 subwords, 1,500 steps each. Alignment error: of the head, or mean"
-    " of a layer's heads, that agrees best with words linked by hand, on the 20 validation captions"
-    " it is chosen by. The paper has no network of this size for subwords on"
-    " such data. These runs are short: they compare forms and are no good translators.",
+    "The same network over 5,000 subwords, 1,500 steps each. Alignment error: the error of the"
+    " head, or of the mean of a layer's heads, that agrees best with words linked by hand. It is"
+    " measured on the 20 validation captions that choose it. The paper has no network of this size"
+    " for subwords on such data. These runs are short. They compare forms and do not translate"
+    " well.",
     twin="token-regular",
 )
 LSTM_TABLE = FormTable(
@@ -115,9 +116,9 @@ LSTM_TABLE = FormTable(
     "lstm-4-heads",
     ("regular", "convolution", "mean", "boundary"),
     "LSTMs over 5,000 subwords, 256 cells and 4 heads, 1,000 steps each, that attend to items or to"
-    " areas of at most two. Validation loss is cross-entropy a subword. BLEU: of the validation"
-    " sentences, beam 4, with the length penalty that is best for them. The paper: BLEU of LSTMs of"
-    " this size, English to German, on other data.",
+    " areas of at most two items. Validation loss is cross-entropy per subword. BLEU is measured on"
+    " the validation sentences with beam 4 and their best length penalty. The paper's column is the"
+    " BLEU of LSTMs of this size, English to German, on other data.",
     LSTMS["token", "256 cells, 4 heads"],
     sites=("encoder-decoder",),
     bleu=True,
@@ -138,8 +139,8 @@ LSTM_LETTERS_TABLE = FormTable(
     FORMS / "lstm.json",
     "lstm-letters",
     ("regular", "mean", "boundary"),
-    "The LSTMs of 4 heads over letters, one seed and 1,000 steps each. Validation loss is"
-    " cross-entropy a letter.",
+    "The LSTMs with 4 heads over characters, one seed and 1,000 steps each. Validation loss is"
+    " cross-entropy per character.",
     LSTMS["character", "256 cells, 4 heads"],
     sites=("encoder-decoder",),
     seeds=(1,),

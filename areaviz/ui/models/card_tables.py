@@ -55,7 +55,7 @@ WHAT_IS_COUNTED = {
 WHAT_IT_MEANS = (
     "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and"
     " weights anywhere in the same sentence. Positions alone: a head that knows distances but no"
-    " text. Untrained: the same network before it learned anything, which reads the same outputs."
+    " text. Untrained: the same network before training, which reads the same outputs."
     " Lift: measured over random. Where keys are means, no area outweighs its best item, so"
     " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
 )

@@ -108,11 +108,11 @@ def test_looks_are_listed_with_blind_baselines() -> None:
     assert build_quality_table({"encoder-decoder, test": measured}, LOOK_MEASURES["caption"]) == {
         "Measured on": ["Test", "Test"],
         "Share": [
-            "Words whose heaviest cell lies in the gold box",
-            "Attention inside the gold box",
+            "Words whose heaviest cell is in a gold box",
+            "Attention inside the gold boxes",
         ],
         "Measured": ["50.0%", "25.0%"],
-        "Any place alike": ["10.0%", "–"],
+        "Uniform attention": ["10.0%", "–"],
     }
 
 
