@@ -30,10 +30,10 @@ MEASURES: Mapping[str, Measure] = {
         "high",
     ),
     "tour_ratio": Measure(
-        "Length", "Length of the tour as a multiple of the shortest one; 1 is best.", "low"
+        "Length", "Length of the tour divided by that of the shortest one. 1 is best.", "low"
     ),
     "hull_area": Measure(
-        "Area", "Area of the hull as a share of the exact one; 1 is best.", "high"
+        "Area", "Area of the hull divided by that of the exact one. 1 is best.", "high"
     ),
     "facts_read": Measure(
         "Facts read",

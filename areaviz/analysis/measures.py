@@ -244,50 +244,52 @@ _OURS: Mapping[str, Measure] = {
     **OF_ANSWERS,
     "spoken_error": Measure(
         "Error",
-        "Inserted, deleted and substituted letters or digits, as a share of those spoken. 0"
-        " is best.",
+        "Inserted, deleted and substituted characters, as a share of the spoken characters. 0 is"
+        " best.",
         "low",
     ),
     "bleu": Measure(
         "BLEU",
-        "Sentence BLEU by sacrebleu, 0 to 100, without the orders that have no match.",
+        "Sentence BLEU by sacrebleu, 0 to 100, over the n-gram orders that have a match.",
         "high",
     ),
     "chrf": Measure("chrF", "chrF2 by sacrebleu, 0 to 100.", "high"),
     "rouge_l": Measure(
-        "ROUGE-L", "Longest common run of words with the references, 0 to 100.", "high"
+        "ROUGE-L", "Longest common subsequence of words with the references, 0 to 100.", "high"
     ),
     "length": Measure("Words", "Words of the output.", ""),
     "length_ratio": Measure(
-        "Length ratio", "Words of the output for each word of its references.", ""
+        "Length ratio", "Words of the output divided by words of its references.", ""
     ),
     "confidence": Measure(
         "Confidence", "Geometric mean of the probabilities of the output.", "high"
     ),
     "coverage_deviation": Measure(
         "Coverage deviation",
-        "How far the attention that each source word receives is from one target word's"
-        " worth. 0 is even.",
+        "Difference of the attention that each source word receives from that of one target word."
+        " 0 means that every source word receives as much as one target word gives.",
         "low",
     ),
     "absentmindedness": Measure(
         "Spread of attention",
-        "0: each output word looks at one source word; 1: at all of them alike (entropy as a share"
-        " of the most possible, called absentmindedness).",
+        "Entropy of each output word's attention, divided by its maximum (absentmindedness). 0"
+        " means attention to one source word, 1 means equal attention to all of them.",
         "low",
     ),
     "source_absentmindedness": Measure(
         "Spread over the output",
-        "0: each source word is looked at by one output word; 1: by all of them alike (entropy as a"
-        " share of the most possible).",
+        "Entropy of the attention that a source word receives, divided by its maximum. 0 means"
+        " attention from one output word, 1 means equal attention from all of them.",
         "low",
     ),
-    "entropy": Measure("Entropy", "Of the area weights in bits, mean of layers and heads.", ""),
-    "area_size": Measure("Area size", "Mean items of an attended area.", ""),
+    "entropy": Measure(
+        "Entropy", "Entropy of the area weights in bits, mean of layers and heads.", ""
+    ),
+    "area_size": Measure("Area size", "Mean number of items of an attended area.", ""),
     "dependence": Measure(
         "Query dependence",
-        "Mutual information of query and attended item in bits, mean of layers and heads; 0 where"
-        " every query looks at the same place.",
+        "Mutual information of query and attended item in bits, mean of layers and heads. 0 means"
+        " that every query attends to the same place.",
         "",
     ),
     "dependence_share": Measure(
@@ -300,37 +302,37 @@ _OURS: Mapping[str, Measure] = {
     ),
     "purity_random": Measure(
         "Areas anywhere within a word",
-        "What areas of the same sizes and weights reach at random places: a baseline of Within a"
-        " word.",
+        "Value of Within a word for areas of the same sizes and weights at random places, as a"
+        " baseline.",
         "",
     ),
     "pointing": Measure(
         "Points right",
-        "Share of the output's words with gold boxes whose attention is largest within one of their"
-        " boxes; of a reader of digits, of its looks.",
+        "Share of the output's words with gold boxes whose attention is largest inside one of their"
+        " boxes. For a digit classifier, the share of glimpses that are centred on a digit.",
         "high",
     ),
     "pointing_middle": Measure(
         "Middle points right",
-        "What the middle of the picture reaches, whatever the word: a baseline of Points right.",
+        "Value of Points right if every word points at the middle of the picture, as a baseline.",
         "",
     ),
     "pointing_blind": Measure(
         "One map points right",
-        "What the mean map of all words reaches, whatever the word: a baseline of Points right.",
+        "Value of Points right if every word has the mean map of all words, as a baseline.",
         "",
     ),
     "alignment_error": Measure(
-        "Alignment error", "Alignment error rate against gold links; 0 is best.", "low"
+        "Alignment error", "Alignment error rate against gold links. 0 is best.", "low"
     ),
     "alignment_diagonal": Measure(
         "Alignment error of the diagonal",
-        "What links at equal relative places reach: a baseline of Alignment error.",
+        "Alignment error of links at equal relative places, as a baseline.",
         "",
     ),
     "alignment_blind": Measure(
         "Alignment error of one map",
-        "What the mean map of all words reaches, whatever the word: a baseline of Alignment error.",
+        "Alignment error if every word has the mean map of all words, as a baseline.",
         "",
     ),
 }

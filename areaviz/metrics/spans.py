@@ -2,10 +2,11 @@
 
 `areaviz.metrics.word_areas` defines the three metrics. With mean keys (Eq. 3), the logit of an area
 is the mean of its items' logits and never exceeds the highest of them. The top area of a query is
-therefore a single item, which says nothing about spans. Two figures do: `weighted_MEASURE_lift`,
-over all areas by their weight, and `multi_MEASURE_lift`, over the top area of two or more items (in
-practice two or three, because the mean of a longer span is between the means of two such parts).
-Both are divided by the value for areas of the same sizes at random positions of the sentence.
+therefore a single item and says nothing about spans. Two figures measure spans instead:
+`weighted_MEASURE_lift` over all areas by their weight, and `multi_MEASURE_lift` over the top area
+of two or more items. This area usually has two or three items, because the mean of a longer span is
+between the means of two such parts. Both figures are divided by the value for areas of the same
+sizes at random positions of the sentence.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, W widths of areas (index is width - 1), M
 metrics.
@@ -48,7 +49,7 @@ class SpanCounts(Counts):
         - MEASURE_position: expected value for areas of the same sizes at the same distances from
           another query of the sentence, as for a head that looks at positions and not at the text.
         - MEASURE_lift and MEASURE_position_lift: MEASURE divided by MEASURE_random and by
-        MEASURE_position.
+          MEASURE_position.
         - multi_...: the same figures for the top area of two or more items, over the queries that
           have one with a weight above 0.
         - weighted_MEASURE: share of the attention on areas with the property, with _random and
