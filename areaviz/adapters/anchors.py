@@ -36,9 +36,9 @@ class Piece:
     """A token in the spelling of its tokenizer."""
 
     text: str
-    # Whether it is a control token, such as the end of the sentence.
+    # True if it is a control token, such as the end of the sentence.
     is_special: bool = False
-    # Whether it stands for characters that the tokenizer does not know.
+    # True if it stands for characters that the tokenizer does not know.
     is_unknown: bool = False
 
 

@@ -92,7 +92,7 @@ class Recorder:
         self.probes = probes
         self._names = {module: name for name, module in model.named_modules()}
         self._site_of, self._wanted = site_of, wanted
-        # Of the current pass: the heads by site, the number of layers of every site, and the passes
+        # In the current pass: the heads by site, the number of layers of every site, and the passes
         # that filed calls.
         self._seen: Found = {}
         self._counts: dict[str, int] = {}

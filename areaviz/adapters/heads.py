@@ -49,7 +49,7 @@ class Heads:
     ) -> None:
         self._weights, self.query, self.key = weights, query, key
         self.scale, self.bias, self.rounding = scale, bias, rounding
-        # Whether everything except the bias is in temporary files.
+        # True if everything except the bias is in temporary files.
         self.is_on_disk = False
 
     @property
@@ -61,7 +61,7 @@ class Heads:
 
     @property
     def are_given(self) -> bool:
-        """Whether the weights are not stored, because queries and keys determine them."""
+        """True if the weights are not stored, because queries and keys determine them."""
         return self._weights is None
 
     @property
@@ -170,7 +170,7 @@ class Heads:
 
     @property
     def _has_scores(self) -> bool:
-        """Whether scores can be computed from queries and keys."""
+        """True if scores can be computed from queries and keys."""
         if self.query is None or self.key is None:
             return False
         return self.query.shape[-1] == self.key.shape[-1]

@@ -65,7 +65,7 @@ class Options:
     sites: Sequence[str] | None = None
     example: int = 0
     attribution: bool = False
-    # Whether the user chose the example.
+    # True if the user chose the example.
     is_chosen: bool = True
     # Beam width while a text is written. None uses the number in the model's configuration.
     beams: int | None = None

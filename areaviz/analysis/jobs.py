@@ -109,12 +109,12 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether the thread is still alive."""
+        """True if the thread is still alive."""
         return self._thread.is_alive()
 
     @property
     def watched(self) -> bool:
-        """Whether a page has shown the job within the last `WATCHED_SECONDS`."""
+        """True if a page has shown the job within the last `WATCHED_SECONDS`."""
         return time.monotonic() - self._seen < WATCHED_SECONDS
 
     @property

@@ -38,7 +38,7 @@ WITHDRAWN = (
 
 
 class Mode(StrEnum):
-    """What users of a shared analysis may do."""
+    """The permissions of users of a shared analysis."""
 
     READ = "read"
     NOTE = "note"
@@ -56,9 +56,9 @@ class SharedAnalysis:
     outputs: tuple[str, ...]
     models: tuple[Mapping[str, str], ...]
     mode: Mode
-    # Whether the names of the systems are hidden.
+    # True if the names of the systems are hidden.
     is_blind: bool = False
-    # Whether the page shows the themes of failure without a click.
+    # True if the page shows the themes of failure without a click.
     has_themes: bool = False
 
 

@@ -36,7 +36,7 @@ class AreaOptions:
     shape: tuple[int, int] | None = None
     # Width of a convolution over neighbouring keys and values, 1 for no convolution.
     convolution: int = 1
-    # Whether every head learns a bias per area shape, which is added to the logit.
+    # True if every head learns a bias per area shape, which is added to the logit.
     size_bias: bool = False
     # Largest area size that the learned parameters cover. None stands for `size`.
     known_size: int | tuple[int, int] | None = None

@@ -63,7 +63,7 @@ class Problem:
 
     grid: AreaGrid
     scale: float
-    # Whether an area's value is the mean of its items instead of the sum.
+    # True if an area's value is the mean of its items instead of the sum.
     average: bool
     blocked: tuple[RowMask, ...]
     bias: RowMask | None

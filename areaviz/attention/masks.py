@@ -52,7 +52,7 @@ class ItemMask:
     blocked: tuple[Tensor, ...] = ()
     # Added to the item scores: broadcasts to [..., Q, M], finite.
     bias: Tensor | None = None
-    # Whether query i may attend only to items up to i + M - Q. Queries and items are aligned at
+    # True if query i may attend only to items up to i + M - Q. Queries and items are aligned at
     # their ends because in decoding the last query belongs to the last item.
     causal: bool = False
 

@@ -50,7 +50,7 @@ class AreaSpec:
     top_k: int | None = None
     # Probability of dropping an area weight, in training and in evaluation.
     dropout_p: float = 0.0
-    # Whether to return area weights and coverage.
+    # True if to return area weights and coverage.
     need_weights: bool = False
 
     def __post_init__(self) -> None:

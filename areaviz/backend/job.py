@@ -36,7 +36,7 @@ class Job:
     progress: tuple[float, str] = (0.0, "Waiting for the model")
     result: Any = None
     error: Exception | None = None
-    # Whether the caller no longer waits.
+    # True if the caller no longer waits.
     has_left: bool = False
 
     @property

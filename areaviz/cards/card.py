@@ -134,7 +134,7 @@ class Card:
 
     @property
     def can(self) -> frozenset[str]:
-        """What the model supports besides an input.
+        """The features that the model supports in addition to its input.
 
         The entries are the kinds of changes, "areas" for other area sizes, "target" for a given
         output, and "attribution".
@@ -151,7 +151,7 @@ class Card:
 
     @property
     def has_logits(self) -> bool:
-        """Whether its logits are sums of parts, because it has queries and keys of items."""
+        """True if its logits are sums of parts, because it has queries and keys of items."""
         # Keys of whole areas, by the maximum of their items or by Eq. 9, have no parts.
         kinds = {options.get("key_mode") for options in (self.config, self.config.get("text", {}))}
         return "areas" in self.can and not kinds & {"max", "features"}
@@ -204,7 +204,7 @@ class Card:
 
     @property
     def is_as_published(self) -> bool:
-        """Whether its areas, if any, use only Eq. 3 and 4 (Li et al. 2019), as published."""
+        """True if its areas, if any, use only Eq. 3 and 4 (Li et al. 2019), as published."""
         text = self.config.get("text", self.config)
         usual = {"key_mode": "mean", "value_mode": "sum", "convolution": 1, "size_bias": False}
         return all(text.get(name, value) == value for name, value in usual.items())

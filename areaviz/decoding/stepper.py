@@ -49,7 +49,7 @@ class Hypothesis:
     ids: tuple[int, ...]
     # Natural log-probability of `ids` given the source, without a length penalty.
     log_probability: float
-    # Whether the end symbol was generated within the limit.
+    # True if the end symbol was generated within the limit.
     finished: bool
 
 

@@ -180,7 +180,7 @@ class _Text:
 
     @property
     def is_own(self) -> bool:
-        """Whether the text attends to itself, so that each query is one of its items."""
+        """True if the text attends to itself, so that each query is one of its items."""
         return self.attention.memory == "history"
 
     @property

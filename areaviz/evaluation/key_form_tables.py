@@ -44,13 +44,13 @@ class FormTable:
     about: str
     # Results of the paper for such a network. None without any.
     paper: Published | None = None
-    # Whether spans are compared with words. They are not if items are parts of words.
+    # True if spans are compared with words. They are not if items are parts of words.
     words: bool = False
     # Sites of the networks, as keys of `SPANS`.
     sites: tuple[str, ...] = tuple(WANTED)
     # Seeds with which every form is trained.
     seeds: tuple[int, ...] = (1, 2, 3)
-    # Whether the outputs on validation are scored with BLEU.
+    # True if the outputs on validation are scored with BLEU.
     bleu: bool = False
     # A model of this release with the same kind of network and regular attention, whose card has
     # the baselines of the alignment error. "" for a table without this error.

@@ -30,7 +30,7 @@ class Options:
     beam: int = 4
     # Number of examples over which attention is measured, 0 for none.
     traces: int = 200
-    # Whether outputs are written and scored. Without them, only attention is measured.
+    # True if outputs are written and scored. Without them, only attention is measured.
     outputs: bool = True
 
     @property

@@ -24,7 +24,7 @@ from areaviz.models.question_batches import QuestionLibrary, iterate_batches
 class Readings:
     """The results of a network, by the number of the question."""
 
-    # Whether the answer is right.
+    # True if the answer is right.
     right: dict[int, bool] = field(default_factory=dict)
     # Weights of the facts that were read, float [K, M].
     weights: dict[int, Tensor] = field(default_factory=dict)

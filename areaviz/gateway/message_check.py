@@ -54,7 +54,7 @@ class _Field:
     # The message type of a field that contains a message, or None.
     message: Any
     is_widget: bool
-    # Whether each byte can be a value, because the numbers are packed.
+    # True if each byte can be a value, because the numbers are packed.
     is_packed: bool
 
 

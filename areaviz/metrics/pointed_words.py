@@ -29,7 +29,7 @@ class PointedWords:
 
     # Row of each word at each step of `STEPS`, float32 [S, L, H, W, N].
     rows: FloatArray
-    # Whether a candidate is in the place of the word, [W, N].
+    # True if a candidate is in the place of the word, [W, N].
     right: BoolArray
     # Number of the example of each word, ascending, [W].
     examples: IntArray

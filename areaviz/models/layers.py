@@ -200,7 +200,7 @@ def build_feed_forward(sizes: TransformerOptions) -> nn.Sequential:
 class EncoderLayer(nn.Module):
     """Self-attention and feed-forward, each with prior normalisation and a residual connection."""
 
-    # Whether an item attends only to itself and to earlier items.
+    # True if an item attends only to itself and to earlier items.
     is_causal = False
 
     def __init__(self, sizes: TransformerOptions, areas: AreaOptions, impl: str) -> None:

@@ -17,7 +17,8 @@ from areaviz.notes.store_schema import LENGTHS, LONGEST_TEXT, check_numbers, che
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
-# Where an error is marked. An error of the whole output, such as an omission, has no position.
+# The part in which an error is marked. An error of the whole output, such as an omission, has no
+# position.
 SOURCE, OUTPUT, PICTURE, WHOLE = "source", "output", "picture", "whole"
 SIDES = (SOURCE, OUTPUT, PICTURE, WHOLE)
 MAX_SPANS = 200
@@ -102,7 +103,7 @@ class Judgement:
 
     @property
     def counts(self) -> bool:
-        """Whether statistics include it. They exclude ratings by programs and differing copies."""
+        """True if statistics include it. They exclude ratings by programs and differing copies."""
         return bool(self.rater) and not self.differs and not is_automatic(self.rater)
 
     def in_words(self, span: ErrorSpan) -> str:

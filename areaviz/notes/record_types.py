@@ -67,7 +67,7 @@ class ShownRecord(Generic[R]):
     """A record as one user sees it."""
 
     record: R
-    # Whether this user may change and remove it.
+    # True if this user may change and remove it.
     is_changeable: bool
     # The import that added it, "" if it was written in the app.
     import_id: str

@@ -41,7 +41,7 @@ class BestAlignment:
     # step.
     error: float
     error_single: float
-    # Whether pages show it first, because its model has no areas to show and it beats the single
+    # True if pages show it first, because its model has no areas to show and it beats the single
     # head.
     opens: bool = False
 

@@ -32,7 +32,7 @@ class Weigh:
 
     # Site of the attention.
     site: str
-    # What to change: every area that contains one of `items`, and every area in `areas`.
+    # The changed areas: every area that contains one of `items`, and every area in `areas`.
     items: tuple[int, ...] = ()
     areas: tuple[Area, ...] = ()
     # 0..100.

@@ -15,7 +15,7 @@ class Kind:
 
     # The value of `Field.kind`.
     name: str
-    # What its items are called.
+    # Noun for its items.
     items: str
     # Number of integers per anchor.
     anchor: int
@@ -24,7 +24,7 @@ class Kind:
     problem: Callable[[Field, Request], str]
     # Example text of a request with such an input. "" for pictures, sounds and clips.
     example: str = ""
-    # Whether anchors are the start and end of each item in `Field.raw`, in characters.
+    # True if anchors are the start and end of each item in `Field.raw`, in characters.
     in_text: bool = False
     # Template that names an item in a sentence, with {} for its label. "" if items are not named
     # one by one.

@@ -43,7 +43,7 @@ class Logits:
     # Logit of the key of each shape, [H, Q, S], and learned bias of each size per head, [H, 1, S].
     shape: FloatArray | None = None
     size: FloatArray | None = None
-    # Whether `item` equals q . k only up to a constant per query.
+    # True if `item` equals q . k only up to a constant per query.
     is_shifted: bool = False
 
     def parts(self, head: int, query: int, area: Area) -> dict[str, float]:

@@ -51,7 +51,7 @@ class Request:
     seed: int = 0
     # The picture, for models that take one.
     picture: Picture | None = None
-    # Whether a model that chooses where to look samples its choices, using the seed. Otherwise it
+    # True if a model that chooses where to look samples its choices, using the seed. Otherwise it
     # takes the most probable choices.
     sample: bool = False
     # An output that the model reads instead of writing its own.
@@ -62,7 +62,7 @@ class Request:
     sound: Sound | None = None
     # The clip, for models that take one.
     clip: Clip | None = None
-    # Whether the trace also includes attributions: what the output depends on, measured by methods
+    # True if the trace also includes attributions: what the output depends on, measured by methods
     # other than attention.
     attribution: bool = False
 
@@ -112,12 +112,12 @@ class Focus:
     side: str = "query"
     # The selected items, counted from 0.
     items: tuple[int, ...] = ()
-    # What users can select: an "item" (a token of the model) or a "word".
+    # The unit that users select: an "item" (a token of the model) or a "word".
     unit: str = "item"
     # Size of the top areas: "any", or "several" for two or more items. If the key of an area is the
     # mean of its items' keys, the top area of any size is always a single item.
     areas: str = "any"
-    # What the view shows: the "heaviest" areas, the "coverage" of items, or the "densest" area.
+    # The display of the map: the "heaviest" areas, the "coverage" of items, or the "densest" area.
     reading: str = "heaviest"
     # Minimum share that a densest area holds, 30..90 per cent.
     mass: int = 50

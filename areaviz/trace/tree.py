@@ -47,7 +47,7 @@ class Tree:
 
     @property
     def is_closed(self) -> bool:
-        """Whether there is at least one node and all brackets are closed."""
+        """True if there is at least one node and all brackets are closed."""
         return bool(self.nodes) and all(node.closing is not None for node in self.nodes)
 
     def is_of(self, words: int) -> bool:

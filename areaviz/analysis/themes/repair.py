@@ -59,7 +59,7 @@ class Repair:
 
     @property
     def is_repaired(self) -> bool:
-        """Whether the change repairs significantly more often than its random control."""
+        """True if the change repairs significantly more often than its random control."""
         return self.low > 0
 
     @property

@@ -55,7 +55,7 @@ class Signature:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the interval excludes 0."""
+        """True if the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     @property

@@ -78,9 +78,9 @@ class Call:
 
     grid: AreaGrid
     scale: float
-    # Whether scores of first items, last items and shapes come after the scores of means.
+    # True if scores of first items, last items and shapes come after the scores of means.
     edges: bool
-    # Whether an area's value is the mean of its items instead of the sum.
+    # True if an area's value is the mean of its items instead of the sum.
     average: bool
     causal: bool
     # Biases on the scores: per item [K, M], and per query and item [K, Q, M].

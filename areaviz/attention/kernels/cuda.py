@@ -39,7 +39,7 @@ class Kind:
 
     device: torch.device
     dtype: torch.dtype
-    # Whether there is more than one example, then the number of heads, the width of a key and the
+    # True if there is more than one example. Then the number of heads, the width of a key and the
     # width of a value.
     several: bool
     sizes: tuple[int, int, int]
