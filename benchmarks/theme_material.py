@@ -35,7 +35,7 @@ def prepare(folder: Path) -> None:
         for scene in make_scenes("test"):
             name = f"scene-{scene.number}.png"
             Image.fromarray(scene.pixels()).save(scenes / name)
-            sentences = list(scene.true_sentences())
+            sentences = list(scene.list_true_sentences())
             lines.append(json.dumps({"picture": name, "references": sentences}))
         (scenes / "scenes.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     for model in TRANSLATORS:
@@ -66,7 +66,7 @@ def captions(folder: Path) -> Material:
     """Return the captions of both models, whether each is true, and the content of each scene."""
     tables = [_read(folder / f"{model}.scenes.csv") for model in CAPTIONERS]
     scenes = make_scenes("test")
-    references = tuple(tuple(scene.true_sentences()) for scene in scenes)
+    references = tuple(tuple(scene.list_true_sentences()) for scene in scenes)
     written = tuple(_written(table, TRUE_TITLE, references) for table in tables)
     places, sources = tuple(range(len(scenes))), ("",) * len(scenes)
     metadata = _what_is_there(scenes)

@@ -49,7 +49,7 @@ def _add(archive: tarfile.TarFile, name: str, number: int) -> None:
 def _caption(name: str, split: str, number: int) -> dict[str, object]:
     scene = make_scene("samples", number)
     english, german = scene.english.text + " .", scene.german.text + " ."
-    texts = [english.capitalize(), *sorted(scene.true_sentences())]
+    texts = [english.capitalize(), *sorted(scene.list_true_sentences())]
     pair = {"en": english, "de": german} if number % 2 else None
     return {
         "file": name,

@@ -55,7 +55,7 @@ def true_of(name: str) -> Mapping[str, GroundedSentence]:
     """Return the true sentences of a sample, with the boxes of their words."""
     scene = find_scene_sample(name)
     assert scene is not None
-    return scene.true_sentences(TIE)
+    return scene.list_true_sentences(TIE)
 
 
 def rows(times: Sequence[tuple[float, float]], whole: float) -> Boxes:

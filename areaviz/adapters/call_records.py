@@ -287,12 +287,12 @@ def select_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
             raise InputError(
                 f"A layer has {count} heads, so there is no head {head}. Count them from 0."
             )
-    return heads.some_heads(chosen)
+    return heads.select_heads(chosen)
 
 
 def select_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
     """Return some queries over some items. Remaining weights are divided by their sum."""
-    return heads.some_items(queries, memory)
+    return heads.select_items(queries, memory)
 
 
 def is_causal(heads: Heads, alone: bool = False) -> bool:

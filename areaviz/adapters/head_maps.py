@@ -104,10 +104,10 @@ def _read_by_layer(
     shape, kept = (len(layers), *layers[0].shape), sum(layer.nbytes for layer in layers)
 
     def weights(layer: int, first: int, last: int) -> FloatArray:
-        return _normalise_rows(layers[layer].some_heads(range(first, last)).weights)
+        return _normalise_rows(layers[layer].select_heads(range(first, last)).weights)
 
     def logs(layer: int, first: int, last: int) -> FloatArray:
-        found_HQN = layers[layer].some_heads(range(first, last)).logs()
+        found_HQN = layers[layer].select_heads(range(first, last)).logs()
         assert found_HQN is not None
         return found_HQN.astype(np.float32)
 

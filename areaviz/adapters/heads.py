@@ -73,7 +73,7 @@ class Heads:
         assert self.query is not None and self.key is not None
         return self.query.shape[0], self.query.shape[1], self.key.shape[1]
 
-    def some_heads(self, chosen: Sequence[int]) -> Heads:
+    def select_heads(self, chosen: Sequence[int]) -> Heads:
         """Return some of the heads."""
         picked, bias = list(chosen), self.bias
         # A bias that all heads share is kept unchanged.
@@ -83,7 +83,7 @@ class Heads:
         weights, query, key = (None if part is None else part[picked] for part in parts)
         return Heads(weights, query, key, self.scale, bias, self.rounding)
 
-    def some_items(self, queries: Index, memory: Index) -> Heads:
+    def select_items(self, queries: Index, memory: Index) -> Heads:
         """Return some queries over some items. Remaining weights are divided by their sum."""
         weights, bias = self._weights, self.bias
         if weights is not None:
@@ -161,7 +161,7 @@ class Heads:
             return None
         logs_HQN = cast(FloatArray, np.empty(self.shape, np.float16))
         for head, scores_1QN in self._scores():
-            if self._weights is not None and not self._given_by(scores_1QN[0], head):
+            if self._weights is not None and not self._is_given_by(scores_1QN[0], head):
                 return None
             masked = (scores_1QN == -torch.inf).all(-1, keepdim=True)
             logs = scores_1QN.log_softmax(-1).masked_fill_(masked, -torch.inf)
@@ -184,7 +184,7 @@ class Heads:
             added = None if bias is None else bias[one]
             yield head, compute_scores(self.query[one], self.key[one], self.scale, added)
 
-    def _given_by(self, scores_QN: Tensor, head: int) -> bool:
+    def _is_given_by(self, scores_QN: Tensor, head: int) -> bool:
         """Return whether a head's weights are the softmax of these scores, except for rounding.
 
         A model that computes in half precision rounds its scores and its weights. The weights may

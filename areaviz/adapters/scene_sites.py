@@ -55,7 +55,7 @@ def make_grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene)
         scene: What the model sees.
     """
     every, sites = torch.arange(looks[0].shape[1]), []
-    for grid, name in zip(scene.words, scene.word_names(), strict=True):
+    for grid, name in zip(scene.words, scene.list_word_names(), strict=True):
         over = [select_items(heads, every, grid.order) for heads in looks]
         sites.append(Site(f"{site} {name}", query, name, grid.shape, over))
     return sites
@@ -84,7 +84,7 @@ def make_tower_sites(
         return []
     sites: list[Site] = []
     config = getattr(model.config, "vision_config", model.config)
-    names = scene.tower_names() if scene else []
+    names = scene.list_tower_names() if scene else []
     for grid, name in zip(scene.tower, names, strict=True) if scene else ():
         layers = found.get(name_picture_site(ENCODER, grid.unit), [])
         together = [one for one in scene.tower if one.unit == grid.unit] if scene else []

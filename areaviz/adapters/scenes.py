@@ -66,17 +66,17 @@ class Scene:
     # reads.
     tower: Sequence[Grid] = ()
 
-    def word_names(self) -> list[str]:
+    def list_word_names(self) -> list[str]:
         """Return the field name of each grid that words attend to."""
         return _number_names("picture", len(self.words))
 
-    def tower_names(self) -> list[str]:
+    def list_tower_names(self) -> list[str]:
         """Return the field name of each tower grid.
 
         A tower grid that has the same cells as a grid in `words` gets the name of that grid.
         """
         own = _number_names("patches", len(self.tower))
-        names = list(zip(self.words, self.word_names(), strict=True))
+        names = list(zip(self.words, self.list_word_names(), strict=True))
         for place, grid in enumerate(self.tower):
             own[place] = next((name for one, name in names if one.is_over(grid)), own[place])
         return own if self.words else _number_names("picture", len(self.tower))
@@ -111,8 +111,8 @@ class Scene:
         Args:
             boxes: Place of each image in the picture, as `picture` returns it.
         """
-        named = [*zip(self.tower_names(), self.tower, strict=True)]
-        named += zip(self.word_names(), self.words, strict=True)
+        named = [*zip(self.list_tower_names(), self.tower, strict=True)]
+        named += zip(self.list_word_names(), self.words, strict=True)
         return {name: make_cell_field(name, grid, boxes[grid.image]) for name, grid in named}
 
 
@@ -142,7 +142,7 @@ def make_picture_tokens(scene: Scene | None, count: int) -> Field:
     number if it is not a cell.
     """
     labels = [f"⟨picture token {number}⟩" for number in range(1, count + 1)]
-    for name, grid in zip(scene.word_names(), scene.words, strict=True) if scene else ():
+    for name, grid in zip(scene.list_word_names(), scene.words, strict=True) if scene else ():
         for cell, token in enumerate(grid.order.tolist()):
             row, column = divmod(cell, grid.columns)
             labels[token] = f"⟨{name}, row {row + 1}, column {column + 1}⟩"

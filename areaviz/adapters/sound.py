@@ -42,7 +42,7 @@ class Sound:
     # Details for users on how the recording was read.
     details: Mapping[str, str] = field(default_factory=dict)
 
-    def items_heard(self, items: int) -> int:
+    def count_heard_items(self, items: int) -> int:
         """Return the number of the model's items that cover the recording.
 
         The others are padding.
@@ -57,7 +57,7 @@ class Sound:
         Args:
             items: Number of items that the model makes of the recording and its padding.
         """
-        kept = self.items_heard(items)
+        kept = self.count_heard_items(items)
         if self.length is None:
             return make_text_field("source", [str(item) for item in range(1, kept + 1)])
         starts = np.arange(kept) * (self.length / self.rate) / items
@@ -88,7 +88,7 @@ def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
         if site not in (CROSS, ENCODER) or not layers:
             continue
         items = layers[0].shape[-1]
-        kept = heard.items_heard(items)
+        kept = heard.count_heard_items(items)
         if kept == items:
             continue
         memory = torch.arange(kept)

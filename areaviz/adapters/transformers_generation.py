@@ -249,7 +249,7 @@ def _select_items(heads: Heads, queries: Tensor | None, items: Tensor) -> Heads:
     """Return heads over some items, or unchanged if these are all items."""
     if queries is None and len(items) == heads.shape[2]:
         return heads
-    return heads.some_items(slice(None) if queries is None else queries, items)
+    return heads.select_items(slice(None) if queries is None else queries, items)
 
 
 def make_time_sites(written: GeneratedText, items: int) -> list[Site]:

@@ -242,7 +242,7 @@ def without_padding(heads: Heads, kept: Tensor | None) -> Heads:
     places = torch.nonzero(kept)[:, 0]
     _, queries, items = heads.shape
     whole = slice(None)
-    return heads.some_items(
+    return heads.select_items(
         places if queries == len(kept) else whole, places if items == len(kept) else whole
     )
 

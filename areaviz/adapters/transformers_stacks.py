@@ -110,7 +110,7 @@ def _select_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
     places = torch.nonzero(kept)[:, 0]
     ahead = heads.shape[1] - len(kept)
     items = torch.cat([torch.arange(prefix), places + prefix])
-    return heads.some_items(places + ahead, items)
+    return heads.select_items(places + ahead, items)
 
 
 def _add_prefix(run: ModelRun, prefix: int) -> ModelRun:

@@ -47,14 +47,14 @@ class Weights:
         """Bytes of memory for the model and a pass."""
         return round(self.nbytes * (1 + _BESIDE))
 
-    def needed_in(self, kind: str) -> int:
+    def count_needed_bytes(self, kind: str) -> int:
         """Return the bytes needed if the model were stored as "float32" or "bfloat16"."""
         return round(self.parameters * _BYTES[kind] * (1 + _BESIDE))
 
     @property
     def sizes(self) -> str:
         """The needed memory in words, such as "1.2 GB of memory in float32, 0.6 GB in bfloat16"."""
-        whole, half = (format_bytes(self.needed_in(kind)) for kind in _BYTES)
+        whole, half = (format_bytes(self.count_needed_bytes(kind)) for kind in _BYTES)
         return f"{whole} of memory in float32, {half} in bfloat16"
 
 
@@ -124,10 +124,10 @@ def check_room(name: str, weights: Weights, device: torch.device) -> None:
     if weights.needed <= free:
         return
     help = "use a smaller model, or end other programs on the machine where it runs"
-    if weights.needed_in("bfloat16") <= min(free, 0.75 * weights.needed):
+    if weights.count_needed_bytes("bfloat16") <= min(free, 0.75 * weights.needed):
         help = (
-            f"In bfloat16 it needs {format_bytes(weights.needed_in('bfloat16'))}. Save it in"
-            f" bfloat16 on a machine with enough memory, or {help}"
+            f"In bfloat16 it needs {format_bytes(weights.count_needed_bytes('bfloat16'))}. Save"
+            f" it in bfloat16 on a machine with enough memory, or {help}"
         )
     raise NoRoom(
         f"The model {name} needs {format_bytes(weights.needed)} of memory in {weights.kind}, but"

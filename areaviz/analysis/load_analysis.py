@@ -216,7 +216,7 @@ def _list_marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     found = []
     for one in judgements:
         for span in one.spans:
-            marked = {"rater": one.rater, "marked": one.marked_text(span), **asdict(span)}
+            marked = {"rater": one.rater, "marked": one.get_marked_text(span), **asdict(span)}
             found.append(marked)
     return found
 

@@ -88,7 +88,7 @@ def _render_output(system: SystemOutputs, place: int, measured: str) -> list[Mar
         parts.append(make_element("p", about, class_="label"))
         parts.append(_render_marked_text(one.output, one.spans, OUTPUT))
         errors = [
-            make_element("li", one.in_words(span), class_=span.severity) for span in one.spans
+            make_element("li", one.describe(span), class_=span.severity) for span in one.spans
         ]
         parts += [make_element("ul", *errors)] if errors else []
     return parts

@@ -87,7 +87,7 @@ def _make_sentences() -> Dataset:
 def _make_described_pictures() -> Dataset:
     examples = []
     for scene in _make_scenes():
-        true = scene.true_sentences()
+        true = scene.list_true_sentences()
         name = f"scene {scene.number}"
         examples.append(
             Example(

@@ -103,7 +103,7 @@ class DigitBank:
         drawn = [[draw_digit(digit, rng) for _ in range(each)] for digit in range(len(DIGITS))]
         self._images = np.array(drawn)
 
-    def one_of(self, digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    def draw_digit(self, digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
         """Return a random drawing of a digit: uint8 [28, 28]."""
         picture: npt.NDArray[np.uint8] = self._images[digit, rng.integers(self._images.shape[1])]
         return picture
@@ -134,7 +134,7 @@ def render_actions(
             action.
     """
     poses_BT4 = np.stack([_draw_poses(rng, actions, windows) for _, actions, windows in plans])
-    digits = np.stack([bank.one_of(digit, rng) for digit, _, _ in plans])
+    digits = np.stack([bank.draw_digit(digit, rng) for digit, _, _ in plans])
     pictures_BTSS = _render_poses(digits, poses_BT4)
     noisy_BTSS = pictures_BTSS + rng.normal(0, _NOISE, pictures_BTSS.shape)
     frames_BTSS = (np.clip(noisy_BTSS, 0, 1) * 255).astype(np.uint8)

@@ -78,7 +78,7 @@ class Scene:
         """The German sentence with the boxes of its size, colour and shape words."""
         return _ground_sentence(self.german, self.spoken)
 
-    def true_sentences(self, tie: float = 0.0) -> Mapping[str, GroundedSentence]:
+    def list_true_sentences(self, tie: float = 0.0) -> Mapping[str, GroundedSentence]:
         """Return every true English sentence of the grammar, with the boxes of its words.
 
         Args:

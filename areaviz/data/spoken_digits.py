@@ -42,7 +42,7 @@ class Recordings:
     digits: npt.NDArray[np.int64]
     speakers: npt.NDArray[np.int64]
 
-    def and_others(self, others: Recordings) -> Recordings:
+    def join_recordings(self, others: Recordings) -> Recordings:
         """Return these recordings followed by those of `others`, which have other speakers."""
         return Recordings(
             [*self.samples, *others.samples],

@@ -129,7 +129,7 @@ class Tokenizer:
         encoded: list[int] = self._pieces.encode(text)
         return [*encoded, END]
 
-    def best_ways(self, text: str, count: int) -> Segmented:
+    def list_best_segmentations(self, text: str, count: int) -> Segmented:
         """Return the `count` most probable segmentations of `text`, without an end symbol.
 
         A text has several segmentations into subwords, but only one into characters or words. A
@@ -158,7 +158,7 @@ class Tokenizer:
         """Return the tokens of `text` with their positions in characters, without an end symbol."""
         return _convert_pieces(text, self._pieces.encode(text, return_type="proto").pieces)
 
-    def of_words(self, text: str) -> list[int]:
+    def find_word_starts(self, text: str) -> list[int]:
         """Return the index of the token in which each word of `text` starts.
 
         Words are separated by single spaces. Two words may start in the same token, because

@@ -63,8 +63,8 @@ def read_held_out_pictures(pictures: str, split: str, data: Path, side: int) -> 
         [Picture.of("scene", scene.pixels(side)) for scene in scenes],
         [(scene.english.text,) for scene in scenes],
         [(scene.grounded,) for scene in scenes],
-        [scene.true_sentences() for scene in scenes],
-        [scene.true_sentences(TIE) for scene in scenes],
+        [scene.list_true_sentences() for scene in scenes],
+        [scene.list_true_sentences(TIE) for scene in scenes],
     )
 
 
@@ -198,7 +198,7 @@ def _read_attention(
         weights += zip(*layers, strict=True)
     cells = network.areas("picture").make_grid(0).items
     grids = [network.config.areas(layer).make_grid(cells) for layer in range(network.config.layers)]
-    tokens = [model.tokenizer.of_words(one.text) for one in sentences]
+    tokens = [model.tokenizer.find_word_starts(one.text) for one in sentences]
     return Read(pictures, sentences, weights, tokens, grids)
 
 

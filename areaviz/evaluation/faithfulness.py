@@ -88,8 +88,8 @@ def measure_faithfulness(
             progress(done, 1 + probe.draws)
         without = alone = 0.0
         for one, chosen in zip(texts, sets, strict=True):
-            without += one.fall(chosen[done], False, run)
-            alone += one.fall(chosen[done], True, run)
+            without += one.compute_fall(chosen[done], False, run)
+            alone += one.compute_fall(chosen[done], True, run)
         falls.append((without, alone))
     (comprehensiveness, sufficiency), chance = falls[0], falls[1:]
     return Faithfulness(
@@ -200,7 +200,7 @@ class _Text:
         likely_T = trace.output.probabilities.astype(np.float64)
         return float((likely_T[list(self.queries)] if self.is_own else likely_T).mean())
 
-    def fall(self, chosen_QK: IntArray, keep: bool, run: Run) -> float:
+    def compute_fall(self, chosen_QK: IntArray, keep: bool, run: Run) -> float:
         """Return the fall of the value if queries lose their chosen items, or keep only those."""
         changes = make_loss_changes(self.attention, self.probe, chosen_QK, self.queries, keep)
         after = run(replace(self.request, changes=self.request.changes + changes))

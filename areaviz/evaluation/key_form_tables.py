@@ -72,7 +72,7 @@ class FormTable:
             found.append("The paper's BLEU, other data")
         return tuple(found)
 
-    def paper_bleu(self, form: str) -> str:
+    def get_paper_bleu(self, form: str) -> str:
         """Return the paper's BLEU of a form, with its significance, or "" if the paper has none."""
         if self.paper is None:
             return ""

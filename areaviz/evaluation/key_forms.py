@@ -126,7 +126,7 @@ def read_forms(table: FormTable) -> list[FormRow]:
         row = _make_row(TITLES[form], runs[form], table)
         if form != "regular":
             row = replace(row, differences=_subtract_regular_losses(runs[form], regular))
-        rows.append(replace(row, paper=table.paper_bleu(form)))
+        rows.append(replace(row, paper=table.get_paper_bleu(form)))
     return rows
 
 

@@ -137,7 +137,7 @@ def measure_bracket_spans(
     hits, bits_H = _count_hits(model, sentences)
     raw, raw_bits_H = _count_hits(model.make_untrained(), sentences)
     return {
-        **hits.of_head(head),
+        **hits.compute_head_shares(head),
         "span_untrained": float(raw.exact_H.max()) / max(raw.openings, 1),
         "head": head,
         "openings": hits.openings,

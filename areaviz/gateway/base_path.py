@@ -56,13 +56,13 @@ class BasePath:
 
         async def send_below(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [self._below(name, value) for name, value in message["headers"]]
+                headers = [self._add_path(name, value) for name, value in message["headers"]]
                 message = {**message, "headers": headers}
             await send(message)
 
-        return await self.app(self._stripped(scope), receive, send_below)
+        return await self.app(self._strip_path(scope), receive, send_below)
 
-    def _stripped(self, scope: Scope) -> Scope:
+    def _strip_path(self, scope: Scope) -> Scope:
         if not scope["path"].startswith(f"{self.base}/"):
             return scope
         stripped = {**scope, "path": scope["path"].removeprefix(self.base)}
@@ -70,7 +70,7 @@ class BasePath:
             stripped["raw_path"] = scope["raw_path"].removeprefix(self.base.encode())
         return stripped
 
-    def _below(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    def _add_path(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
         if name.lower() == b"location" and value.startswith(b"/"):
             return name, self.base.encode() + value
         return name, value

@@ -65,7 +65,7 @@ class AppPlace:
     base: str = ""
 
     @property
-    def known_as(self) -> frozenset[str]:
+    def known_names(self) -> frozenset[str]:
         """The names in lower case by which a request may address this server."""
         names = {*access.LOOPBACK_NAMES, *self.names}
         if self.host not in access.EVERY_ADDRESS:
@@ -88,7 +88,7 @@ class Gateway:
     """
 
     def __init__(self, app: ASGIApp, place: AppPlace, back_seconds: float) -> None:
-        self._app, self._names, self._framed = app, place.known_as, bool(place.framing)
+        self._app, self._names, self._framed = app, place.known_names, bool(place.framing)
         self._sign_in = (
             SignIn(place.key, place.port, place.framing, place.base) if place.token else None
         )
@@ -108,13 +108,13 @@ class Gateway:
             return await self._request(Head.of(scope), scope, receive, send)
         return await self._app(scope, receive, send)
 
-    def _admits(self, head: Head) -> bool:
+    def _is_admitted(self, head: Head) -> bool:
         return self._sign_in is None or self._sign_in.admits(head)
 
     async def _socket(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
-        if not (head.is_for(self._names) and head.path == STREAM and self._admits(head)):
+        if not (head.is_for(self._names) and head.path == STREAM and self._is_admitted(head)):
             return await refuse_socket(receive, send)
-        visitor = self._visitor_of(head)
+        visitor = self._make_visitor(head)
         reader = visitor.reader
         if not visitor.address:
             # Pages ask Streamlit for the user's address. It is hidden, so that pages do not count
@@ -143,7 +143,7 @@ class Gateway:
         if not head.is_for(self._names):
             return await answer_text(send, 403, NOT_OURS)
         # Health checks have no cookie. They learn only that the server is up.
-        if head.path == HEALTH and not self._admits(head):
+        if head.path == HEALTH and not self._is_admitted(head):
             return await answer_text(send, 200, "ok")
         if self._sign_in is not None:
             if not self._sign_in.admits(head):
@@ -157,10 +157,10 @@ class Gateway:
             return await answer_text(send, 404, "This address does not exist here.")
         send_ours = self._with_headers(head, send)
         if head.path.startswith(UPLOADS):
-            visitor = self._visitor_of(head)
+            visitor = self._make_visitor(head)
             return await self._uploads(head, visitor, scope, receive, send_ours)
         is_media = head.path.startswith(MEDIA)
-        if is_media and not self._media.may_see(self._reader_of(head), head.path):
+        if is_media and not self._media.may_see(self._read_reader_id(head), head.path):
             return await answer_text(send, 404, "This file is no longer here. Load the page again.")
         return await self._app(scope, receive, send_ours)
 
@@ -171,17 +171,17 @@ class Gateway:
             if message["type"] == "http.response.start":
                 headers = [*message["headers"], *self._headers]
                 kind = dict(message["headers"]).get(b"content-type", b"")
-                if kind.startswith(b"text/html") and not self._reader_of(head):
+                if kind.startswith(b"text/html") and not self._read_reader_id(head):
                     headers.append((b"set-cookie", self._new_reader(head).encode()))
                 message = {**message, "headers": headers}
             await send(message)
 
         return send_ours
 
-    def _visitor_of(self, head: Head) -> Visitor:
-        return Visitor(self._reader_of(head), find_network(head.client, self._proxies))
+    def _make_visitor(self, head: Head) -> Visitor:
+        return Visitor(self._read_reader_id(head), find_network(head.client, self._proxies))
 
-    def _reader_of(self, head: Head) -> str:
+    def _read_reader_id(self, head: Head) -> str:
         """Return the user's id, or "" if no cookie has one."""
         given = head.cookie(self._cookie)
         return given if access.is_reader(given) else ""

@@ -179,7 +179,7 @@ def _configure_streamlit(place: AppPlace) -> None:
     """Set Streamlit's options for a server that Streamlit does not start itself."""
     config.set_option("server.address", place.host)
     config.set_option("server.port", place.port)
-    config.set_option("server.allowedHosts", sorted(place.known_as))
+    config.set_option("server.allowedHosts", sorted(place.known_names))
     # Otherwise Streamlit asks a server on the internet for this machine's address to print it.
     config.set_option("browser.serverAddress", place.host)
     config.set_option("server.headless", True)

@@ -107,7 +107,7 @@ class SignIn:
             return await self._form(send, 429, where, attempts.refusal)
         await asyncio.sleep(wait)
         if not hmac.compare_digest(access.make_admission_key(token.strip()), self._key):
-            is_limited = attempts.too_many(head.client)
+            is_limited = attempts.has_too_many(head.client)
             attempts.add(head.client)
             log.warning("A wrong access token was given from %s.", head.client)
             if is_limited:
@@ -154,7 +154,7 @@ class Attempts:
 
     def next_wait(self, client: str) -> float | None:
         """Return the seconds until a token of an address is compared, or None if it is refused."""
-        if not self.too_many(client):
+        if not self.has_too_many(client):
             return 0.0
         network, now = _get_network(client), time.monotonic()
         turn = max(self._turns.get(network, 0.0), now)
@@ -166,7 +166,7 @@ class Attempts:
             self._turns.popitem(last=False)
         return turn - now
 
-    def too_many(self, client: str) -> bool:
+    def has_too_many(self, client: str) -> bool:
         """Return whether an address has to wait."""
         times = self._times.get(_get_network(client), deque())
         while times and time.monotonic() - times[0] > WITHIN_SECONDS:

@@ -42,7 +42,7 @@ def score_brackets(written: Sequence[str], gold: Sequence[str]) -> BracketScores
     right = made = wanted = exact = malformed = unbalanced = 0
     for text, known in zip(written, gold, strict=True):
         tree, gold_tree = read_tree(text.split()), read_tree(known.split())
-        own, golden = Counter(tree.brackets()), Counter(gold_tree.brackets())
+        own, golden = Counter(tree.list_brackets()), Counter(gold_tree.list_brackets())
         right += (own & golden).total()
         made += own.total()
         wanted += golden.total()
@@ -118,7 +118,7 @@ class SpanHits:
             self.other_H + more.other_H,
         )
 
-    def of_head(self, head: int) -> dict[str, float]:
+    def compute_head_shares(self, head: int) -> dict[str, float]:
         """Return the shares of one head, 0..1."""
         count = max(self.openings, 1)
         return {

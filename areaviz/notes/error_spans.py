@@ -106,7 +106,7 @@ class Judgement:
         """True if statistics include it. They exclude ratings by programs and differing copies."""
         return bool(self.rater) and not self.differs and not is_automatic(self.rater)
 
-    def in_words(self, span: ErrorSpan) -> str:
+    def describe(self, span: ErrorSpan) -> str:
         """Describe an error in words: its severity, category, position and note."""
         parts = [span.severity]
         if span.category:
@@ -114,11 +114,11 @@ class Judgement:
         if span.side in _PLACES:
             parts.append(_PLACES[span.side])
         found = ", ".join(parts)
-        if marked := self.marked_text(span):
+        if marked := self.get_marked_text(span):
             found += f" “{marked}”"
         return f"{found}: {span.note}" if span.note else found
 
-    def marked_text(self, span: ErrorSpan) -> str:
+    def get_marked_text(self, span: ErrorSpan) -> str:
         """Return the text that an error marks, "" if it is in a picture or has no position."""
         texts = {SOURCE: self.source, OUTPUT: self.output}
         return texts.get(span.side, "")[span.start : span.end]

@@ -133,7 +133,7 @@ class Records(ABC, Generic[R]):
             own, id=name, changed=format_current_time(), version=own.version % MAX_NUMBER + 1
         )
         with self._store.writer(f"saving the {self.one}") as connection:
-            there = self._locked(connection, name, reader)
+            there = self._lock_record(connection, name, reader)
             if own.version != (there.version if there else 0):
                 raise Stale(there, own)
             if there:
@@ -148,7 +148,7 @@ class Records(ABC, Generic[R]):
     def remove(self, record: R, reader: str = OPERATOR) -> None:
         """Remove a record if it still exists. Raise the errors of `save`."""
         with self._store.writer(f"removing the {self.one}") as connection:
-            there = self._locked(connection, record.id, reader)
+            there = self._lock_record(connection, record.id, reader)
             if there and there.version != record.version:
                 raise Stale(there, record)
             connection.execute(sql.delete(self.table).where(self.table.c.id == record.id))
@@ -186,7 +186,7 @@ class Records(ABC, Generic[R]):
         """
         checked = [self._imported(record.checked()) for record in records]
         with self._store.writer(f"saving the {self.several}") as connection:
-            there = self._by_id(connection, [record.id for record in checked])
+            there = self._read_by_id(connection, [record.id for record in checked])
             new: dict[str, R] = {}
             differing: dict[str, R] = {}
             for record in checked:
@@ -194,7 +194,7 @@ class Records(ABC, Generic[R]):
                 if known.words() != record.words():
                     copy = replace(record, id=compute_copy_id(record), differs=record.id)
                     differing[copy.id] = copy
-            for copy_id in self._by_id(connection, list(differing)):
+            for copy_id in self._read_by_id(connection, list(differing)):
                 del differing[copy_id]  # an earlier import added it
             added = [*new.values(), *differing.values()]
             if added:
@@ -242,7 +242,7 @@ class Records(ABC, Generic[R]):
             self._read(_drop_hidden_columns(row)), owner.allows(reader), owner.import_id
         )
 
-    def _by_id(self, connection: Connection, ids: Sequence[str]) -> dict[str, R]:
+    def _read_by_id(self, connection: Connection, ids: Sequence[str]) -> dict[str, R]:
         """Return the stored records with these ids, by id."""
         found: dict[str, R] = {}
         for first in range(0, len(ids), _IDS_AT_ONCE):
@@ -252,7 +252,7 @@ class Records(ABC, Generic[R]):
                 found[row["id"]] = self._read(_drop_hidden_columns(row))
         return found
 
-    def _locked(self, connection: Connection, name: str, reader: str) -> R | None:
+    def _lock_record(self, connection: Connection, name: str, reader: str) -> R | None:
         """Lock the record with an id and return it, or None if there is none.
 
         Raises:

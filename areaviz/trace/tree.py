@@ -54,7 +54,7 @@ class Tree:
         """Return whether this is a complete tree of a sentence with `words` words."""
         return not self.problem and self.is_closed and self.words == words
 
-    def brackets(self) -> list[tuple[str, int, int]]:
+    def list_brackets(self) -> list[tuple[str, int, int]]:
         """Return label, first word and end (exclusive) of every closed node that contains words."""
         found = []
         for node in self.nodes:

@@ -45,7 +45,7 @@ class AttentionTargets:
         """Make targets for every word with boxes in `sentences`."""
         places, overlaps = [], [np.zeros((0, grid.count))]
         for number, sentence in enumerate(sentences):
-            tokens = tokenizer.of_words(sentence.text)
+            tokens = tokenizer.find_word_starts(sentence.text)
             for word, boxes in sentence.boxes:
                 overlap_A = compute_box_overlaps(grid, boxes)
                 # A box without extent overlaps nothing, so it cannot be a target.

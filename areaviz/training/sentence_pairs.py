@@ -87,7 +87,12 @@ class SampledPairs:
         """
         found = []
         for source, target in pairs:
-            found.append((tokenizer.best_ways(source, WAYS), tokenizer.best_ways(target, WAYS)))
+            found.append(
+                (
+                    tokenizer.list_best_segmentations(source, WAYS),
+                    tokenizer.list_best_segmentations(target, WAYS),
+                )
+            )
         return cls(found, alpha)
 
     def draw(self, index: int, rng: np.random.Generator) -> IdPair:

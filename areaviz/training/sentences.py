@@ -106,7 +106,7 @@ def find_words_pointed_right(
     """Return whether attention points into a box, for each boxed word of the sentences."""
     found = []
     for weights_QA, (text, boxed) in zip(weights_BQA, sentences, strict=True):
-        tokens = tokenizer.of_words(text)
+        tokens = tokenizer.find_word_starts(text)
         for word, boxes in boxed:
             found.append(is_pointing_right(weights_QA[tokens[word]], areas, boxes))
     return found

@@ -75,7 +75,7 @@ class Speech:
         """Read the recordings, join those for validation and make the network."""
         recordings = read_recordings(data, "train")
         if config.synthesised:
-            recordings = recordings.and_others(synthesise_recordings())
+            recordings = recordings.join_recordings(synthesise_recordings())
         counts = (config.fewest, config.most)
         # Use the same strings in every run, so that the figures of runs can be compared.
         rng = np.random.default_rng(1)

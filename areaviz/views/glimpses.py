@@ -61,7 +61,7 @@ class GlimpsePath(Drawing):
         """Return the colour of a step."""
         return get_step_colour(step, len(self.answers))
 
-    def outlines(self) -> Iterator[tuple[int, int, FloatArray]]:
+    def iterate_outlines(self) -> Iterator[tuple[int, int, FloatArray]]:
         """Yield step, scale and closed outline [5, 2] of each patch, the widest scale first."""
         for scale in reversed(range(self.gaze.corners.shape[1])):
             for step in self.order:
@@ -127,7 +127,7 @@ def plot(drawn: GlimpsePath) -> Plot:
 
 def _make_marks(drawn: GlimpsePath) -> Iterator[Mark]:
     yield from make_picture_marks(drawn.picture)
-    for step, scale, outline in drawn.outlines():
+    for step, scale, outline in drawn.iterate_outlines():
         width, dash = _LINES[scale > 0]
         yield draw_cased_line(
             outline,

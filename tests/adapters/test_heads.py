@@ -222,7 +222,7 @@ def test_nan_queries_do_not_explain_weights() -> None:
 
 def test_cut_heads_renormalise_remaining_weights() -> None:
     layer = heads(4, 6, torch.zeros(1, 6))
-    cut = layer.some_items(slice(1, 3), slice(2, 6))
+    cut = layer.select_items(slice(1, 3), slice(2, 6))
     rest = layer.weights[:, 1:3, 2:]
     torch.testing.assert_close(cut.weights, rest / rest.sum(-1, keepdim=True))
     assert cut.logs() is not None, "a softmax over fewer items is the same divided by what is left"
@@ -234,7 +234,7 @@ def test_weights_given_by_queries_and_keys_are_dropped() -> None:
     assert lean.are_given and not layer.are_given and lean.shape == layer.shape == (3, 5, 6)
     torch.testing.assert_close(lean.weights, layer.weights, atol=2e-6, rtol=0)
     for one in (lean, layer):
-        part = one.some_heads([2, 0]).some_items(torch.tensor([1, 4]), torch.tensor([0, 2, 3]))
+        part = one.select_heads([2, 0]).select_items(torch.tensor([1, 4]), torch.tensor([0, 2, 3]))
         rest = layer.weights[[2, 0]][:, [1, 4]][..., [0, 2, 3]]
         torch.testing.assert_close(part.weights, rest / rest.sum(-1, keepdim=True))
     np.testing.assert_array_equal(lean.logs(), layer.logs())

@@ -45,7 +45,7 @@ def test_read_judgements_of_wmt_2025() -> None:
         (1, "beta", "ann1", 40, ()),
         (2, "beta", "ann2", 55.5, (missing, output(0, 2, "critical", "Style"))),
     ], "the first segment with this source was not judged"
-    assert found[0].marked_text(found[0].spans[0]) == "Hund"
+    assert found[0].get_marked_text(found[0].spans[0]) == "Hund"
 
 
 def test_read_judgements_of_wmt_2024() -> None:
@@ -66,7 +66,7 @@ def test_read_judgements_of_pearmut(data: bytes) -> None:
         (1, "beta", "bo", 30, (output(4, 9, "neutral"),)),
         (0, "alpha", "bo", 100, (whole,)),
     ]
-    assert found[2].marked_text(found[2].spans[0]) == "Katze", "a break of lines is not counted"
+    assert found[2].get_marked_text(found[2].spans[0]) == "Katze", "a break of lines is not counted"
 
 
 def test_comment_in_pearmut_is_a_note() -> None:
@@ -75,7 +75,7 @@ def test_comment_in_pearmut_is_a_note() -> None:
         output(4, 5, "minor"),
         ErrorSpan("whole", 0, 0, None, "", "neutral", "Use a word."),
     )
-    assert first.marked_text(first.spans[0]) == "🐕"
+    assert first.get_marked_text(first.spans[0]) == "🐕"
 
 
 def test_read_judgements_of_campaign_are_automatic() -> None:
@@ -84,7 +84,7 @@ def test_read_judgements_of_campaign_are_automatic() -> None:
         (1, "alpha", False),
         (1, "beta", False),
     ]
-    assert [one.marked_text(one.spans[0]) for one in found] == ["🐕", "Katze"]
+    assert [one.get_marked_text(one.spans[0]) for one in found] == ["🐕", "Katze"]
     assert all(is_automatic(one.rater) for one in found)
 
 

@@ -105,7 +105,7 @@ def test_annotations_of_a_campaign_come_back_to_its_examples() -> None:
     line = {"user_id": "ada", "item_i": 1, "item": document, "annotation": [annotation]}
     (found,) = read_judgements("a.jsonl", lines_of([line]), SET, list(OUTPUTS))
     assert (found.example, found.model, found.rater, found.score) == (2, "7", "ada", 50)
-    assert found.marked_text(found.spans[0]) == "Ne"
+    assert found.get_marked_text(found.spans[0]) == "Ne"
 
 
 def test_to_campaign_refuses_sets_unsupported_by_pearmut() -> None:

@@ -55,7 +55,7 @@ def serve(*arguments: str) -> None:
 def test_app_starts_in_folder_of_its_configuration(started: Started, tmp_path: Path) -> None:
     serve("--port", "8600")
     assert started == [(AppPlace("127.0.0.1", 8600), tmp_path)]
-    assert started[0][0].known_as == ALLOWED
+    assert started[0][0].known_names == ALLOWED
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http"])
@@ -134,7 +134,7 @@ def test_app_gets_only_token_and_host_names(started: Started, token_file: Path) 
     serve("--host", "0.0.0.0", "--allow-host", "Areaviz.example.", "--token-file", str(token_file))
     place, token = started[0][0], read_token(token_file)
     assert place.token == token and token not in repr(place)
-    assert place.known_as == {*ALLOWED, "areaviz.example"}
+    assert place.known_names == {*ALLOWED, "areaviz.example"}
 
 
 @pytest.mark.parametrize("host", ["192.168.1.7", "fe80::1"])
@@ -142,7 +142,7 @@ def test_listening_address_is_an_allowed_name(
     host: str, started: Started, token_file: Path
 ) -> None:
     serve("--host", host, "--token-file", str(token_file))
-    assert started[0][0].known_as == {*ALLOWED, host}
+    assert started[0][0].known_names == {*ALLOWED, host}
 
 
 @pytest.mark.parametrize(

@@ -212,6 +212,6 @@ def test_equal_seeds_draw_equal_clips() -> None:
 
 def test_bank_gives_the_requested_digit() -> None:
     many, rng = DigitBank(3, seed=5), np.random.default_rng(0)
-    fours, fives = ({many.one_of(d, rng).tobytes() for _ in range(40)} for d in (4, 5))
+    fours, fives = ({many.draw_digit(d, rng).tobytes() for _ in range(40)} for d in (4, 5))
     assert len(fours) == len(fives) == 3 and not fours & fives
-    assert many.one_of(4, rng).shape == (28, 28)
+    assert many.draw_digit(4, rng).shape == (28, 28)

@@ -59,7 +59,7 @@ def test_picture_determines_every_masked_word() -> None:
 
 def test_every_true_sentence_has_boxes_of_named_objects() -> None:
     for scene in SCENES[:200]:
-        true = scene.true_sentences()
+        true = scene.list_true_sentences()
         assert (
             len(true) == {1: 1, 2: 4, 3: 9}[len(scene.objects)]
             and true[scene.english.text] == scene.grounded
@@ -206,7 +206,7 @@ def test_unknown_split_is_refused() -> None:
 def test_both_relations_of_diagonal_objects_are_accepted() -> None:
     more = 0
     for scene in SCENES:
-        strict, wide = scene.true_sentences(), scene.true_sentences(TIE)
+        strict, wide = scene.list_true_sentences(), scene.list_true_sentences(TIE)
         assert strict.keys() <= wide.keys()
         things = {sentence: boxes for sentence, boxes in wide.items() if sentence not in strict}
         for text, grounded in things.items():
@@ -226,7 +226,7 @@ def test_clear_sentences_are_true_without_ties() -> None:
         clear = scene.clear_sentences()
         texts = [sentence.text for sentence in clear]
         assert scene.grounded in clear and len({*texts}) == len(texts)
-        assert {*texts} <= scene.true_sentences().keys()
+        assert {*texts} <= scene.list_true_sentences().keys()
         count = 2 if scene.relation else 1
         for sentence in clear:
             assert len({boxes for _, boxes in sentence.boxes}) == count

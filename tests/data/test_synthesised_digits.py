@@ -50,7 +50,7 @@ def test_every_voice_says_every_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.bincount(found.digits).tolist() == [4] * 10
     assert set(found.speakers) == {FIRST_SPEAKER, FIRST_SPEAKER + 1}
     own = Recordings([np.zeros(9, np.float32)], np.array([3]), np.array([0]))
-    both = own.and_others(found)
+    both = own.join_recordings(found)
     assert len(both.samples) == 41 and both.speakers[0] == 0 and both.digits[0] == 3
 
 

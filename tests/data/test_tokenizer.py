@@ -39,7 +39,7 @@ def test_tokens_are_ordered_and_cover_every_word(tokenizer: Tokenizer, text: str
         one.end <= other.start + 1 and one.start <= other.start for one, other in pairwise(tokens)
     )
     words, offset = text.split(" "), 0
-    for word, place in zip(words, tokenizer.of_words(text), strict=True):
+    for word, place in zip(words, tokenizer.find_word_starts(text), strict=True):
         assert tokens[place].start <= offset < tokens[place].end
         offset += len(word) + 1
 
@@ -48,8 +48,8 @@ def test_consecutive_unknown_words_are_one_token() -> None:
     words = Tokenizer.train(LINES, "word", 40)
     text = "a xyzzy foobar dog runs"
     assert words.ids(text).count(UNKNOWN) == 1
-    assert words.of_words(text) == [0, 1, 1, 2, 3]
-    assert words.of_words("a dog runs") == [0, 1, 2]
+    assert words.find_word_starts(text) == [0, 1, 1, 2, 3]
+    assert words.find_word_starts("a dog runs") == [0, 1, 2]
 
 
 @pytest.mark.parametrize("level", LEVELS)

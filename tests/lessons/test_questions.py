@@ -117,7 +117,7 @@ def test_rectangle_is_heaviest_and_caption_is_right(
     assert look.weight > 0.5 and look.area.height > 1 and look.area.width > 1
     scene = rectangle.find_scene_sample(rectangle.PICTURE)
     assert scene is not None
-    assert trace.fields[trace.output.field].raw in scene.true_sentences()
+    assert trace.fields[trace.output.field].raw in scene.list_true_sentences()
     area = look.area
     assert make_question_data(2)["numbers"]["answer"] == [
         area.top,

@@ -153,7 +153,7 @@ def test_hits_by_hand() -> None:
     np.testing.assert_allclose(hits.exact_H, [2, 0, 0, 1, 0])
     np.testing.assert_allclose(hits.random_H, [three + two, 0, three + two, three, 0])
     np.testing.assert_allclose(hits.other_H, [0, 2, 0, 1, 0])
-    assert hits.of_head(3) == pytest.approx(
+    assert hits.compute_head_shares(3) == pytest.approx(
         {"span": 0.5, "span_random": three / 2, "span_other": 0.5}
     )
 
@@ -163,13 +163,15 @@ def test_hits_of_several_sentences_add_up() -> None:
     two = count_span_hits(map_of({0: [Area(0, 1, 1, 3)]}), [Opening(0, 2, 5)])
     both = one + two
     assert both.openings == 2
-    assert both.of_head(0) == pytest.approx({"span": 0.5, "span_random": 0.2, "span_other": 0.0})
+    assert both.compute_head_shares(0) == pytest.approx(
+        {"span": 0.5, "span_random": 0.2, "span_other": 0.0}
+    )
 
 
 def test_sentence_without_openings_adds_nothing() -> None:
     none = count_span_hits(map_of({0: [Area(0, 2, 1, 3)] * 2}), [])
     assert none.openings == 0 and none.exact_H.tolist() == [0, 0]
-    assert none.of_head(1) == {"span": 0, "span_random": 0, "span_other": 0}
+    assert none.compute_head_shares(1) == {"span": 0, "span_random": 0, "span_other": 0}
 
 
 @pytest.mark.parametrize("heads", [1, 2])

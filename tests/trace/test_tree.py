@@ -74,8 +74,8 @@ def test_complete_tree_matches_only_its_word_count() -> None:
 
 def test_empty_and_open_nodes_are_not_brackets() -> None:
     np, vp, s = ("NP", 0, 2), ("VP", 2, 3), ("S", 0, 3)
-    assert read(KNOWN).brackets() == [s, np, vp]
-    assert read(KNOWN[:-2]).brackets() == [np, vp]
+    assert read(KNOWN).list_brackets() == [s, np, vp]
+    assert read(KNOWN[:-2]).list_brackets() == [np, vp]
 
 
 def test_open_nodes_end_at_the_last_word() -> None:
@@ -113,7 +113,7 @@ def test_nodes_before_a_mistake_are_kept() -> None:
     tree = read("(S (NP XX )NP (VP XX )NP XX )S")
     assert tree.problem == ")NP stands where )VP has to."
     assert tree.nodes == (Node("S", 0, 2, 0, 0), Node("NP", 0, 1, 1, 1, 3), Node("VP", 1, 2, 1, 4))
-    assert tree.words == 2 and tree.brackets() == [("NP", 0, 1)]
+    assert tree.words == 2 and tree.list_brackets() == [("NP", 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_written_tree_reads_back_to_its_constituents(branch: Branch) -> None:
     assert list(tree.nodes) == nodes and is_linear(tokens)
     assert tree.is_of(tokens.count(WORD))
     expected = [(one.label, one.first, one.behind) for one in nodes if one.first < one.behind]
-    assert tree.brackets() == expected
+    assert tree.list_brackets() == expected
 
 
 @given(trees())

@@ -105,7 +105,7 @@ def test_own_words_are_measured_in_true_captions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
-    true = [make_scene("test", number).true_sentences() for number in range(4)]
+    true = [make_scene("test", number).list_true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
     evaluate_checkpoint(folder, tmp_path, "val", Options(1), "cpu")  # chooses the head
     monkeypatch.setattr(GenerationModel, "generate_outputs", lambda *_: said)

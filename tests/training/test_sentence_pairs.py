@@ -69,13 +69,13 @@ def test_subwords_are_drawn_in_proportion_to_their_probability() -> None:
 
 def test_segmentations_decode_to_the_sentence_best_first() -> None:
     words = Tokenizer.train(SENTENCES * 20, "token", 80)
-    ways = words.best_ways(SENTENCES[0], 6)
+    ways = words.list_best_segmentations(SENTENCES[0], 6)
     assert len(ways) == 6 and [*ways[0][0], END] == words.ids(SENTENCES[0])
     assert len({ids for ids, _ in ways}) == 6
     assert [score for _, score in ways] == sorted((score for _, score in ways), reverse=True)
     assert {words.decode(ids)[0] for ids, _ in ways} == {SENTENCES[0]}
     letters = tokenizer("character")
-    assert letters.best_ways("A dog", 6) == ((tuple(letters.ids("A dog")[:-1]), 0.0),)
+    assert letters.list_best_segmentations("A dog", 6) == ((tuple(letters.ids("A dog")[:-1]), 0.0),)
 
 
 def corpus(folder: Path) -> Path:

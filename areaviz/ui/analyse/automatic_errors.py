@@ -43,7 +43,7 @@ def draw_automatic_errors(
 
 def draw_marked_errors(judgement: Judgement) -> None:
     """Draw marked errors in words, one per line."""
-    lines = [f"• {judgement.in_words(span)}" for span in judgement.spans]
+    lines = [f"• {judgement.describe(span)}" for span in judgement.spans]
     st.text(visible("\n".join(lines)) or "no errors")
 
 
