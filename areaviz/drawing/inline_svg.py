@@ -51,7 +51,7 @@ def convert_to_inline_svg(figure: PrintFigure, alt: str) -> Markup:
 
 
 def _render_svg(figure: PrintFigure) -> bytes:
-    """Return a figure as SVG with text elements. It is smaller and faster than `figure_bytes`.
+    """Return a figure as SVG with text elements. It is smaller and faster than `encode_figure`.
 
     The layout engine is run and then removed. With an engine, `savefig` would draw the figure
     twice.

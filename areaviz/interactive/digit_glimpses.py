@@ -74,7 +74,7 @@ def make_looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 
 
 def encode_looks(trace: Trace, against: str) -> list[str]:
-    """Return a picture of each look as a data URL. See `picture_at_step` for `against`."""
+    """Return a picture of each look as a data URL. See `draw_picture_at_step` for `against`."""
     return [
         to_data_uri(draw_picture_at_step(trace, step, against))
         for step in range(count_steps(trace))
@@ -92,7 +92,7 @@ def make_readings_payload(
     Args:
         readings: the readings of the models.
         digits: the digits in the picture, or "" if they are unknown.
-        against: see `picture_at_step`.
+        against: see `draw_picture_at_step`.
         pictures: `encode_looks`, or a function that caches its results.
     """
     readers = []

@@ -83,7 +83,7 @@ def make_grid_payload(
     - `cells` [N, 4]: left, top, right and bottom of each cell in pixels.
     - `picture`: the bytes of a WebP file.
     - `read`, `read_weight` [H, Q]: the area that hard attention read, and its weight.
-    - `start`, `end`, `word`: positions of a text that attends, see `message.text_arrays`.
+    - `start`, `end`, `word`: positions of a text that attends, see `message.make_text_arrays`.
     - smallest areas and averages, see `readings.Readings`.
 
     The data depend only on the site and layer of the focus.

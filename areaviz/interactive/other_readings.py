@@ -38,7 +38,7 @@ class Readings:
             `densest_weight` [H, R, M], their shares. `average` [H, N], the average map of every
             head.
         header: "masses", the masses of `densest` in per cent. "sinks", attention sinks as [head,
-            item, share]. "even", the share that `reading.against_average` spreads evenly. "signed",
+            item, share]. "even", the share that `compare_with_average` spreads evenly. "signed",
             the colours for less and more than average. "steepest", the end of the scale of ratios.
     """
 

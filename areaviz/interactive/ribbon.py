@@ -79,7 +79,7 @@ def make_ribbon_payload(
       left out if weights have 8 bits.
     - smallest areas and averages, see `readings.Readings`.
     - `f0.start`, `f0.end`, `f0.word`: positions of the items and words of the first field, see
-      `message.text_arrays`. A second field has `f1`.
+      `message.make_text_arrays`. A second field has `f1`.
 
     The data depend only on the site and layer of the focus.
 

@@ -53,7 +53,7 @@ class Api:
 
     Args:
         backend: runs the models. It should cache traces (`CachedBackend`).
-        digest: digest of the token, see `access.digest_of`.
+        digest: digest of the token, see `access.compute_digest`.
     """
 
     def __init__(self, backend: Backend, digest: str) -> None:

@@ -1,5 +1,5 @@
 // The message of one site and layer of a trace for the image grid, without the picture, as
-// `grid_payload` in areaviz/interactive/grid.py makes it. Shapes: H heads, Q queries, N cells.
+// `make_grid_payload` in areaviz/interactive/grid.py makes it. Shapes: H heads, Q queries, N cells.
 
 import { coverageOf, sentAreas, sharesOf } from './map_algebra.js';
 import { RankedRows, narrow, quantised } from './payload_arrays.js';

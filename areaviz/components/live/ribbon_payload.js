@@ -1,4 +1,4 @@
-// The message of one site and layer of a trace for the ribbon, as `ribbon_payload` in
+// The message of one site and layer of a trace for the ribbon, as `make_ribbon_payload` in
 // areaviz/interactive/ribbon.py makes it. Shapes: H heads, Q queries, N items, K kept entries.
 
 import { largestOf } from './beam.js';

@@ -87,7 +87,7 @@ def draw_readings(
         readings: what the models read.
         digits: the digits in the picture, "" if they are unknown.
         look: the look of the page, from 0. A change moves the component to it.
-        against: as in `picture_at_step`.
+        against: as in `draw_picture_at_step`.
         key: a widget key that is unique on the page.
     """
     made = make_readings_payload(readings, digits, against, _get_pictures_of_run)
