@@ -6,7 +6,7 @@ import streamlit as st
 
 from areaviz.ui.app.frame import draw_refusal, is_admitted
 from areaviz.ui.app.language import sentence
-from areaviz.ui.app.page import GROUPS, HIDDEN_PARAMS
+from areaviz.ui.app.page import HIDDEN_PARAMS, PAGE_GROUPS
 from areaviz.ui.app.restart_recovery import apply_stashed_values, stash_browser_values
 from areaviz.ui.tour.bar import draw_tour_bar
 
@@ -16,7 +16,7 @@ st.logo(ROOT / "assets" / "logo.svg", size="large")
 stash_browser_values()
 is_open = is_admitted()
 groups: dict[str, list[st.Page]] = {}
-for group, titles in GROUPS.items():
+for group, titles in PAGE_GROUPS.items():
     pages = groups.setdefault(sentence(group), [])
     for name, title in titles.items():
         path = ROOT / "pages" / f"{name}.py"

@@ -24,7 +24,7 @@ from areaviz.trace.request import Focus
 from areaviz.ui.app.language import sentence
 from areaviz.ui.app.page import TITLES
 from areaviz.ui.home.hero import WHAT_IT_DOES
-from areaviz.ui.home.tiles import WAYS_IN, Tile
+from areaviz.ui.home.tiles import TILES, Tile
 
 HEADING = message("See what a model attends to")
 STILL = message("This page needs scripts to show the attention. The links below work without them.")
@@ -65,7 +65,7 @@ DOORS = (
 def make_files(site: Site) -> Files:
     """Return Home."""
     style, hero, script = _render_hero(site.language)
-    tiles = [_render_tile(site, way) for way in WAYS_IN]
+    tiles = [_render_tile(site, way) for way in TILES]
     doors = []
     translated_pages = [page.name for page in site.menu if page.is_translated]
     for name, title, what in DOORS:

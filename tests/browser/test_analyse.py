@@ -12,11 +12,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from areaviz.ui.app.page import GROUPS, TITLES
+from areaviz.ui.app.page import PAGE_GROUPS, TITLES
 from tests.browser.conftest import App, settled
 
 PLACES = {
-    name: (group, title) for group, titles in GROUPS.items() for name, title in titles.items()
+    name: (group, title) for group, titles in PAGE_GROUPS.items() for name, title in titles.items()
 }
 
 COLOURS = ("red", "blue", "green", "black", "white")

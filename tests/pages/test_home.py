@@ -14,14 +14,14 @@ from areaviz.trace import codec
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import list_missing_models
-from areaviz.ui.app.page import GROUPS, TITLES
+from areaviz.ui.app.page import PAGE_GROUPS, TITLES
 from areaviz.ui.forms.example_links import build_example_link, list_examples, load_stored_examples
 from areaviz.ui.forms.mechanisms_form import MECHANISMS
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
 from areaviz.ui.home.hero import WHAT_IT_DOES
-from areaviz.ui.home.link_cards import DOORS
-from areaviz.ui.home.tile_pictures import PICTURES
-from areaviz.ui.home.tiles import WAYS_IN
+from areaviz.ui.home.link_cards import LINK_CARDS
+from areaviz.ui.home.tile_pictures import TILE_PAINTERS
+from areaviz.ui.home.tiles import TILES
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 
@@ -54,7 +54,7 @@ def test_home_has_few_words(open_page: Open) -> None:
     app = open_page("home")
     said = [element.value for element in app.markdown if not element.value.startswith("<style")]
     said += [element.value for element in (*app.title, *app.subheader, *app.caption)]
-    words = " ".join([*said, *labels(app), *GROUPS, "Home"]).split()
+    words = " ".join([*said, *labels(app), *PAGE_GROUPS, "Home"]).split()
     # The browser draws the ribbon, which adds its texts, two sentences and a legend.
     assert len(words) <= MOST_WORDS - WORDS_OF_RIBBON
 
@@ -68,22 +68,22 @@ def test_first_link_to_fresh_server_runs_the_app(open_page: Open) -> None:
 
 def test_home_has_six_tiles_and_three_cards(open_page: Open) -> None:
     app = open_page("home")
-    assert len(WAYS_IN) == 6 and len(DOORS) == 3
-    assert {f"**{TITLES[way.page]}**" for way in WAYS_IN} <= set(labels(app))
-    assert {door.title for door in DOORS} <= {element.value for element in app.subheader}
+    assert len(TILES) == 6 and len(LINK_CARDS) == 3
+    assert {f"**{TITLES[way.page]}**" for way in TILES} <= set(labels(app))
+    assert {door.title for door in LINK_CARDS} <= {element.value for element in app.subheader}
 
 
 def test_every_link_opens_a_page(open_page: Open) -> None:
     links = [element.proto.page for element in open_page("home").get("page_link")]
     # The tour has a link in the navigation and one in the hero, next to the link to own sentences.
-    assert len(links) == 3 + len(WAYS_IN) + sum(len(door.links) for door in DOORS)
+    assert len(links) == 3 + len(TILES) + sum(len(door.links) for door in LINK_CARDS)
     pages = {path.stem for path in (APP.parent / "pages").glob("*.py")}
     assert {Path(link).stem or "home" for link in links} <= pages
 
 
 def test_every_tile_has_a_small_picture_or_a_text() -> None:
-    for way in WAYS_IN:
-        if way.page in (*PICTURES, "four_ways"):
+    for way in TILES:
+        if way.page in (*TILE_PAINTERS, "four_ways"):
             assert way.picture.read_text("utf-8").startswith("<svg")
             assert way.picture.stat().st_size < 60_000
         else:
@@ -96,7 +96,7 @@ def test_tile_without_model_says_so_and_has_no_link(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     needed = {tuple(stored["models"]) for stored in load_stored_examples().values()}
-    models = {model for names in needed for model in names} | {way.model for way in WAYS_IN}
+    models = {model for names in needed for model in names} | {way.model for way in TILES}
     for model in models - {"memory-stories", ""}:
         (tmp_path / model).mkdir()
         (tmp_path / model / "card.json").touch()

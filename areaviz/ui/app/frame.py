@@ -28,7 +28,7 @@ from areaviz.ui.app.session_cleanup import keep_session_while_open
 from areaviz.ui.app.state import TOUR
 from areaviz.ui.app.streamlit_private import leave_pages_folder
 
-FIRST_STEP: Mapping[str, str] = {TOUR: "1"}
+FIRST_TOUR_STEP: Mapping[str, str] = {TOUR: "1"}
 """The URL parameters of Home with which the guided tour begins."""
 _STYLE = """
 [data-testid="stHeader"] { height: 52px; min-height: 52px; }
@@ -164,7 +164,7 @@ def draw_page_frame(
     add_styles(_STYLE.replace("Menu", sentence("Menu")))
     with st.container(key="tour_link", horizontal=True, width="content"):
         draw_language_switch()
-        draw_page_link("pages/home.py", sentence("90-second tour"), FIRST_STEP)
+        draw_page_link("pages/home.py", sentence("90-second tour"), FIRST_TOUR_STEP)
     purpose = sentence(page.purpose)
     with st.container(key="title", horizontal=True, vertical_alignment="center"):
         st.title(sentence(page.title), anchor=False, help=purpose if is_brief else None)

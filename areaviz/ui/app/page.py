@@ -23,7 +23,7 @@ from areaviz.trace.request import Request
 from areaviz.ui.app.language import LANGUAGE_PARAM, remove_language
 from areaviz.ui.app.state import COMPARE, TOUR, VIEW, Cards, Link, State
 
-GROUPS: Mapping[str, Mapping[str, str]] = {
+PAGE_GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"home": message("Home")},
     message("Explore"): {
         "translate": message("Translate"),
@@ -49,9 +49,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 """The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""
 HIDDEN_PARAMS = frozenset({"model"})
 """Pages that only links open."""
-TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
+TITLES = {name: title for group in PAGE_GROUPS.values() for name, title in group.items()}
 
-_SAMPLES: Mapping[str, Mapping[str, object]] = {
+_SAMPLES_BY_MEDIUM: Mapping[str, Mapping[str, object]] = {
     "picture": SAMPLES,
     "sound": RECORDINGS,
     "clip": CLIPS,
@@ -262,7 +262,7 @@ class Page(Generic[S_co]):
         self.set_url_params(params)
         with st.popover("Link", key="link", type="tertiary"):
             st.caption("Opens this page exactly as you see it now.")
-            for noun, samples in _SAMPLES.items():
+            for noun, samples in _SAMPLES_BY_MEDIUM.items():
                 part = getattr(request, noun, None)
                 if part and part.name not in samples:
                     st.caption(

@@ -29,7 +29,7 @@ BRACKETS = "brackets"
 TOUR = "tour"
 """The URL parameter of the step of the guided tour, which pages keep."""
 _AREA = re.compile(r"[1-9][0-9]{0,5}(-[1-9][0-9]{0,5}){3}")
-NOTHING: Mapping[str, str] = {}
+NO_PARAMS: Mapping[str, str] = {}
 
 Cards = Mapping[str, Card]
 

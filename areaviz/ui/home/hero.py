@@ -12,7 +12,7 @@ from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.frame import FIRST_STEP, draw_page_link
+from areaviz.ui.app.frame import FIRST_TOUR_STEP, draw_page_link
 from areaviz.ui.app.language import sentence
 from areaviz.ui.components.ribbon import draw_ribbon
 from areaviz.ui.forms.samples import EXAMPLES
@@ -27,7 +27,7 @@ def draw_hero() -> None:
     """Draw the two sentences, the link to a sentence of the user's own, and the lit ribbon."""
     with st.container(key="hero", horizontal=True, vertical_alignment="bottom"):
         st.markdown(sentence(WHAT_IT_DOES))
-        draw_page_link("pages/home.py", sentence("Take the 90-second tour"), FIRST_STEP)
+        draw_page_link("pages/home.py", sentence("Take the 90-second tour"), FIRST_TOUR_STEP)
         draw_page_link("pages/translate.py", sentence("Try your own sentence"))
     with show_errors(message("showing the example")), st.container(border=True, key="hero_card"):
         trace = load_hero_trace()

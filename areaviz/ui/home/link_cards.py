@@ -20,7 +20,7 @@ class LinkCard:
     links: tuple[tuple[str, str], ...]
 
 
-DOORS: tuple[LinkCard, ...] = (
+LINK_CARDS: tuple[LinkCard, ...] = (
     LinkCard(
         message("Learn how areas work"),
         message("Change one thing and watch the attention follow."),
@@ -43,12 +43,12 @@ DOORS: tuple[LinkCard, ...] = (
 
 
 def draw_link_cards() -> None:
-    """Draw the doors in one row."""
+    """Draw the cards in one row."""
     with st.container(key="doors"):
-        for door, place in zip(DOORS, st.columns(len(DOORS)), strict=True):
+        for card, place in zip(LINK_CARDS, st.columns(len(LINK_CARDS)), strict=True):
             with place.container(border=True, height="stretch", gap="xsmall"):
-                st.subheader(sentence(door.title), anchor=False)
-                st.markdown(sentence(door.what))
+                st.subheader(sentence(card.title), anchor=False)
+                st.markdown(sentence(card.what))
                 with st.container(horizontal=True):
-                    for path, label in door.links:
+                    for path, label in card.links:
                         draw_page_link(path, sentence(label))

@@ -24,7 +24,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.mechanisms_form import MECHANISMS
 from areaviz.ui.home.stored_results import StoredResult
-from areaviz.ui.home.tiles import WAYS_IN
+from areaviz.ui.home.tiles import TILES
 
 TILE_WIDTH_PX, TILE_HEIGHT_PX = 160, 104
 LIT_COLOUR, DIM_COLOUR, FRAME_COLOUR = "#2E86C1", "#8A9499", "#E07B00"
@@ -40,11 +40,11 @@ def draw_pictures(openings: Iterable[StoredResult], folder: Path) -> list[Path]:
     for path in (*folder.glob("*.png"), *folder.glob("*.svg")):
         path.unlink()
     made = []
-    tiles = {way.example: way for way in WAYS_IN if way.example}
+    tiles = {way.example: way for way in TILES if way.example}
     for opening in openings:
         way = tiles.get(opening.example) if opening.example else None
-        if way is not None and way.page in PICTURES:
-            drawn = PICTURES[way.page](opening.traces[0], opening.focus)
+        if way is not None and way.page in TILE_PAINTERS:
+            drawn = TILE_PAINTERS[way.page](opening.traces[0], opening.focus)
             made.append(_write_picture(drawn.encode(), way.picture, folder))
         elif opening.example is None and opening.page == "four_ways":
             made += _write_mechanisms(opening.traces, folder)
@@ -165,7 +165,7 @@ def draw_sound_tile(trace: Trace, focus: Focus) -> str:
     return _wrap_in_svg("".join(drawn))
 
 
-PICTURES: Mapping[str, Callable[[Trace, Focus], str]] = {
+TILE_PAINTERS: Mapping[str, Callable[[Trace, Focus], str]] = {
     "caption": draw_picture_tile,
     "reason": draw_facts_tile,
     "watch": draw_clip_tile,

@@ -57,32 +57,40 @@ class Tile:
         return build_example_link(self.example) if self.example else {}
 
 
-_EXAMPLES = {example.title: example for example in EXAMPLES}
-WAYS_IN: tuple[Tile, ...] = (
-    Tile("caption", message("A picture in words"), _EXAMPLES["A caption and its rectangles"]),
-    Tile("reason", message("A story in three hops"), _EXAMPLES["A question and its facts"]),
-    Tile("watch", message("A clip, frame by frame"), _EXAMPLES["What happens, frame by frame"]),
+_EXAMPLES_BY_TITLE = {example.title: example for example in EXAMPLES}
+TILES: tuple[Tile, ...] = (
+    Tile(
+        "caption", message("A picture in words"), _EXAMPLES_BY_TITLE["A caption and its rectangles"]
+    ),
+    Tile(
+        "reason", message("A story in three hops"), _EXAMPLES_BY_TITLE["A question and its facts"]
+    ),
+    Tile(
+        "watch",
+        message("A clip, frame by frame"),
+        _EXAMPLES_BY_TITLE["What happens, frame by frame"],
+    ),
     Tile("four_ways", message("One digit, four readers"), model=TASKS["digits"].opens),
-    Tile("listen", message("Spoken digits"), _EXAMPLES["Seven digits, heard one by one"]),
-    Tile("read", message("What comes next?"), _EXAMPLES["A sentence goes on"]),
+    Tile("listen", message("Spoken digits"), _EXAMPLES_BY_TITLE["Seven digits, heard one by one"]),
+    Tile("read", message("What comes next?"), _EXAMPLES_BY_TITLE["A sentence goes on"]),
 )
 
 
 def draw_tiles() -> None:
     """Draw the tiles in one row, and say which of them need models that are not installed."""
-    missing = [way.missing for way in WAYS_IN]
+    missing = [way.missing for way in TILES]
     count = sum(bool(models) for models in missing)
     if count:
         st.caption(
             sentence(
                 "{count} of {all} need models that are not installed. To get them, {what_to_do}.",
                 count=count,
-                all=len(WAYS_IN),
+                all=len(TILES),
                 what_to_do=sentence(to_get_models()),
             )
         )
     with st.container(key="ways_in"):
-        for way, models, place in zip(WAYS_IN, missing, st.columns(len(WAYS_IN)), strict=True):
+        for way, models, place in zip(TILES, missing, st.columns(len(TILES)), strict=True):
             with place.container(border=True, height="stretch", key=f"way_{way.page}"):
                 _draw_tile(way, models)
 

@@ -19,7 +19,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage
-from areaviz.ui.app.state import COMPARE, NOTHING, VIEW
+from areaviz.ui.app.state import COMPARE, NO_PARAMS, VIEW
 from areaviz.ui.results.chart import draw_output, draw_view_chart, draw_warnings
 from areaviz.ui.results.common_tabs import SeenTrace, build_common_tabs, list_card_parts
 from areaviz.ui.results.display import (
@@ -54,7 +54,7 @@ def draw_results(
     traces: Traces,
     titles: Titles,
     request: Request | None = None,
-    further: Mapping[str, str] = NOTHING,
+    further: Mapping[str, str] = NO_PARAMS,
     tabs: Sequence[ResultTab] = (),
     say: DescribeFunction | None = None,
     check: Callable[[], object] | None = None,
