@@ -218,7 +218,7 @@ def layer_breaches(module: Module) -> Found:
     """Find imports that point upwards or sideways, and forbidden imports in layer 0."""
     here = room(module.name)
     if here is None:
-        yield module.tree.body[0], "lies in a room without a layer"
+        yield module.tree.body[0], "lies in a package without a layer"
         return
     for node, name in module.imports:
         top = name.split(".")[0]
@@ -227,7 +227,7 @@ def layer_breaches(module: Module) -> Found:
         elif top in ("areaviz", "app", "pages"):
             there = _imported_room(name)
             if there is None:
-                yield node, f"imports {name}, a room without a layer"
+                yield node, f"imports {name}, a package without a layer"
             elif there != here and there != "areaviz" and LAYERS[there] >= LAYERS[here]:
                 yield node, f"imports {name}: layer {LAYERS[there]} from layer {LAYERS[here]}"
         elif top in WHEN_ASKED and here in WHEN_ASKED[top] and node in module.deferred:

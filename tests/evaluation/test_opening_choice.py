@@ -1,4 +1,4 @@
-"""What pages open with: spans wherever they win, else best agreement with links made by hand."""
+"""Pages open with spans if enough of them win, else with the map closest to links made by hand."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ HELD = {
     "spans": [5.0, 5.0],
     "span": [1.0, 4.0],
 }
-"""Counts of two heads, of which the second one's spans hold the linked word more often."""
+"""Counts of two heads. Spans of the second head contain the linked word more often."""
 
 
 def test_translator_opens_on_the_head_whose_spans_are_right(

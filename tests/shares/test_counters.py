@@ -1,4 +1,4 @@
-"""Readers and addresses are limited to their shares, with any number of cookies."""
+"""Readers and addresses cannot exceed their shares, however many cookies they send."""
 
 from __future__ import annotations
 
