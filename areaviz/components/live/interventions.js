@@ -11,9 +11,9 @@
  * @property {number[]} items
  * @property {Area[]} areas
  * @property {number} factor
- * @property {number | null} layer null for all layers, as with heads and queries
- * @property {number | null} head
- * @property {number | null} query
+ * @property {number | null} layer null for all layers
+ * @property {number | null} head null for all heads
+ * @property {number | null} query null for all queries
  * @property {boolean} rest whether all other areas change instead
  */
 
@@ -89,8 +89,8 @@ export class LayerChanges {
    * Return the factor on the weight of every area, or null if nothing changes for this query.
    * @param {AreaGrid} grid
    * @param {number} head
-   * @param {number | null} query null while the model writes, when changes of one query do not
-   *   apply
+   * @param {number | null} query null while the model writes. Changes of single queries do not
+   *   apply then.
    */
   factors(grid, head, query) {
     const chosen = this.weighs.flatMap((weigh, number) => {

@@ -1,6 +1,6 @@
 // The app may be restarted while a page is open. Streamlit's browser code then connects again and
-// waits for the next action. This component sends the choices at once, so that the new app knows
-// them, and keeps typed text that was not sent yet.
+// waits for the next action. This component sends the user's choices to the new app at once. It
+// also keeps typed text that was not sent yet.
 
 const FIELDS = '.stTextArea textarea, .stTextInput input:not([type=password])';
 
