@@ -24,7 +24,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
 
 RATE, STEPS = 16_000, 100
-"""Default sampling rate, and steps of a spectrum per second, if the processor has none."""
+"""Sampling rate if the processor states none, and steps of a spectrum per second."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,8 +112,8 @@ def prepare_sound(name: str, inputs: object, options: Options, bands: int | None
     Args:
         name: Name of the model's input: "input_values" for samples, "input_features" for a
             spectrum.
-        inputs: A file, samples [N] or [channels, N] (with a processor also for models of spectra),
-            the model's own input [1, ...], or a mapping with it.
+        inputs: A file, samples [N] or [channels, N], the model's own input [1, ...], or a
+            mapping with it. A model of spectra takes a file or samples only with a processor.
         options: Options with the processor, and the example of a batch.
         bands: Number of bands of a spectrum [1, bands, steps] with 100 steps per second.
 
@@ -227,6 +227,6 @@ def _count_heard_samples(
         return min(length, ceil(len(samples.values_N) * steps / rate))
     if values.dim() != 3:
         return length
-    # Silence that was added forms a run of equal steps at the end.
+    # The added silence is a run of equal steps at the end.
     differs = (values[0] != values[0, :, -1:]).any(0).nonzero()
     return int(differs[-1]) + 1 if len(differs) else length
