@@ -3,9 +3,9 @@
 Shapes: N batch, H x W memory grid, M = H*W items, R areas, D trailing values (any meaning).
 
 Areas are stored in slabs, one per area shape (see `areaviz.trace.areas`). Each slab follows from a
-smaller one, U(h, w) = U(h-1, w) + row strip: one addition per area and no differences of large
-sums, so nothing cancels, and a NaN affects only the areas that contain it. The functions compute in
-the type of their inputs. `pool_areas` converts half precision to float32 first.
+smaller one, U(h, w) = U(h-1, w) + row strip. This takes one addition per area. Large sums are never
+subtracted, so nothing cancels, and a NaN affects only the areas that contain it. The functions
+compute in the type of their inputs. `pool_areas` converts half precision to float32 first.
 """
 
 from __future__ import annotations
