@@ -103,8 +103,8 @@ class Slices:
         with self._store.writer("saving the slice") as connection:
             there = _lock_slice(connection, own, reader)
             _check_version(own, there)
-            # The largest number is followed by 1. A version only has to differ from the previous
-            # one.
+            # After the largest number, versions begin again at 1. A version only has to differ
+            # from the previous one.
             new = replace(own, version=own.version % MAX_NUMBER + 1, owner=reader)
             values = {
                 "examples": json.dumps(new.examples),
