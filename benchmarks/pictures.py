@@ -1,4 +1,4 @@
-"""Measure the time from uploading a picture to its caption with all maps, and the image grid.
+"""Measure how long a picture takes from upload to caption, and how fast the image grid responds.
 
     python -m benchmarks.pictures [--model NAME] [--write]
 
@@ -84,7 +84,7 @@ def _upload(tab: Page, file: Path, number: int) -> float:
     tab.evaluate("window.bench.asked = 0")
     tab.locator("input[type=file]").first.set_input_files(file)
     tab.wait_for_function("window.bench.asked > 0 && window.bench.painted > window.bench.asked")
-    tab.wait_for_timeout(1500)  # A second painting would count as well.
+    tab.wait_for_timeout(1500)  # If the grid is painted again, that time counts.
     return float(tab.evaluate("window.bench.painted - window.bench.asked")) / 1000
 
 
