@@ -5,11 +5,15 @@
 
 PYTHON is the interpreter of an environment with the other tools. FOLDER has the scripts that
 BertViz would load from a network (see benchmarks/README.md). Each combination of tool and length
-has its own browser, and a time limit for making the page and for the first mark. If a tool exceeds
-it, longer texts are not tried. areaviz is used only through its public functions: `from_arrays`,
-then `show`, whose page has one layer and requests the other layers from this process, or `export`.
-First mark: from navigation to the end of the frame in which the first attention is drawn. Hover and
-layer switch: from the event to the end of the frame that answers it.
+has its own browser. A time limit applies to making the page and to the first mark. If a tool
+exceeds the limit, it is not tried with longer texts.
+
+areaviz is used only through its public functions `from_arrays`, `show` and `export`. The page of
+`show` contains one layer and requests the other layers from this process.
+
+The time of the first mark is measured from navigation to the end of the frame in which the first
+attention is drawn. The times of a hover and of a layer switch are measured from the event to the
+end of the frame that answers it.
 """
 
 from __future__ import annotations
