@@ -1,4 +1,4 @@
-"""Bars and threads of the printed ribbon: the choice of their spans, and their drawing.
+"""Bars and threads of the printed ribbon: which spans get a bar, and how it is drawn.
 
 A bar marks a span that a head attends to, and a thread connects it to the selection. The bars of a
 head, or of a rank, have a common height, called a lane. All lengths are in pt, and the axes are in
@@ -67,7 +67,7 @@ class Thread:
 def choose_bars(spans: Sequence[Span], heads: Sequence[int], focus: Focus) -> list[Bar]:
     """Choose the bars to draw.
 
-    Each head has its own lane, or each span if only one head is drawn.
+    Each head has its own lane. If only one head is drawn, each of its spans has its own lane.
     """
     own = {head: [span for span in spans if span.head == head][:TOP] for head in heads}
     drawn = [head for head in heads if own[head]]
