@@ -26,7 +26,7 @@ from areaviz.trace.weights import apply_in_chunks
 MASS = 0.5
 # Approximate sum of a row of shares as whole numbers.
 SHARE_UNIT = 1 << 40
-# Shares are rounded to float32, so an area that lacks this much still counts as holding the mass.
+# Shares are rounded to float32, so an area may fall short of the mass by this share of the sum.
 ROUNDING = 1e-6
 
 
@@ -125,7 +125,7 @@ def _find_densest(
 
 
 def _to_whole_numbers(p_RN: npt.NDArray[np.floating]) -> IntArray:
-    """Return shares as whole numbers that sum to about UNIT in every row."""
+    """Return shares as whole numbers that sum to about SHARE_UNIT in every row."""
     total_R1 = p_RN.sum(1, dtype=np.float64, keepdims=True)
     if not (np.isfinite(total_R1).all() and p_RN.min() >= 0):
         raise ValueError("A share is below 0 or not a finite number.")
