@@ -27,7 +27,7 @@ def lower_words(text: str) -> list[str]:
 
 
 def find_usual_spelling(texts: Iterable[str]) -> Mapping[str, str]:
-    """Return the usual spelling of words, by their lower case: "menschen" as "Menschen".
+    """Map each word in lower case to its usual spelling, such as "menschen" to "Menschen".
 
     The first word of a text is not counted, because it is capitalised in any case.
     """
@@ -51,9 +51,9 @@ class WordClass:
     """A class of words with one meaning, in all languages together.
 
     Attributes:
-        one: names one word of the class after "has", such as "a colour".
-        two: names two words of the class after "has".
-        plural: names all of them.
+        one: phrase for one word of the class, such as "a colour". It follows "has" in a sentence.
+        two: phrase for two words of the class. It also follows "has".
+        plural: name of all words of the class.
         words: the words in lower case.
     """
 
