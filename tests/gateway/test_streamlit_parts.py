@@ -18,7 +18,7 @@ from areaviz.gateway import streamlit_parts
 
 
 class Streamlit:
-    """A runtime with the parts that are read."""
+    """The parts of a Streamlit runtime that the gateway reads."""
 
     def __init__(self) -> None:
         self.files = MemoryUploadedFileManager("/_stcore/upload_file")

@@ -1,4 +1,4 @@
-"""Whole areas compared with boxes, by hand and by a slow version."""
+"""Scores of whole areas against boxes, compared with hand-made cases and a slow version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The teacher's plan, the debate and exercises: answers come from models, links hold none."""
+"""The teacher's plan, the debate and exercises.
+
+Answers come from models, and links contain no answers.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def debate() -> DebateRuns:
 
 
 def test_debate_keeps_its_point(debate: DebateRuns) -> None:
-    """The output is correct German, the ban changes nothing, and hiding the word does."""
+    """The output is correct German. The ban does not change it, but hiding the word does."""
     assert get_output_text(debate.plain) == "Eine junge Frau in einem blauen Kleid liest ein Buch."
     assert debate.area.width > 1 and HIDDEN_WORD in debate.span
     assert debate.takers > debate.plain.maps[SITE].heads / 2
