@@ -1,7 +1,7 @@
 """The base of recurrent networks that read items and write one token at a time.
 
-Shapes: B sentences, N = B * K rows of K beams per sentence, sentence by sentence, M source items, T
-target items, W width, C width of an encoded item, V vocabulary.
+Shapes: B sentences, N = B * K rows of K beams per sentence (the beams of a sentence are consecutive
+rows), M source items, T target items, W width, C width of an encoded item, V vocabulary.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RecurrentWriter(TiedWords, GenerationNetwork):
 
 
 def find_items_to_read(source_BM: Tensor, hidden: Sequence[int]) -> Tensor:
-    """Return which items a recurrent network reads: bool [B, M], not padding and not hidden."""
+    """Return bool [B, M]: true for the items to read, which are neither padding nor hidden."""
     seen_BM = source_BM != PAD
     seen_BM[:, list(hidden)] = False
     return seen_BM
@@ -86,7 +86,8 @@ def read_items(
         is_backwards: whether to read the last item first.
 
     Returns:
-        The output for each item, [B, M, C], and for the last item read of each sentence, [B, C].
+        The outputs for all items, [B, M, C], and the outputs for the item of each sentence that was
+        read last, [B, C].
     """
     places_M = torch.arange(words_BMW.shape[1], device=words_BMW.device)
     # Sort the items that are read to the front, in reading order.
@@ -142,7 +143,10 @@ class RecurrentStepper:
         return compute_token_log_probabilities(logits_NV)
 
     def select(self, rows: Tensor) -> None:
-        """Keep and reorder rows. The memory stays, because rows never leave their sentence."""
+        """Keep and reorder rows.
+
+        A row is only ever replaced by a row of the same sentence, so the memory does not change.
+        """
         rows = rows.to(self._state[0].device)
         self._state = tuple(part[rows] for part in self._state)
 

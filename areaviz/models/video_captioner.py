@@ -1,9 +1,9 @@
 """The video captioner, which reads a clip and writes a sentence about it.
 
-Yao et al. 2015; multimedia paper, section IV-C. A convolutional network reads every frame
-separately, and another one reads the motion around it. An LSTM writes, and for each word it attends
-to areas of frames. The variant without attention is the control: it reads the mean of all frames
-for each word.
+See Yao et al. 2015, and section IV-C of the multimedia paper (Cho, Courville and Bengio 2015). A
+convolutional network reads every frame separately, and another one reads the motion around it. An
+LSTM writes, and for each word it attends to areas of frames. The variant without attention is the
+control: it reads the mean of all frames for each word.
 
 Shapes: B clips, N = B * K rows of K beams per clip, F frames, S side in pixels, C = 1 or 3
 channels, T words, W width, V vocabulary. If a network sees colours, clips are [B, F, S, S, 3]
@@ -41,7 +41,7 @@ class WatcherConfig(AreaChoices):
         side: side of a frame in pixels, a multiple of 8.
         colour: whether frames are in colour, which suits recordings. Otherwise they are in grey,
             light on dark, which suits drawings.
-        width: width of an item, and cells of the decoder.
+        width: width of an item, and number of cells of the LSTM decoder.
         heads: heads of the attention.
         dropout: dropout on frames, words and the decoder's output, 0..1.
     """
