@@ -1,4 +1,4 @@
-"""Evaluation of speech recognisers on strings of spoken digits, for the figures of their cards.
+"""Evaluation of speech recognisers on strings of spoken digits, for the results on model cards.
 
 Shapes: T digits of a string, M items of the string's sound.
 """
@@ -38,7 +38,7 @@ FloatArray = npt.NDArray[np.float32]
 def evaluate_speech(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a speech recogniser on "val" or "test" by its transcripts and its attention.
 
-    Attention is measured while the model reads the spoken digits one after the other.
+    Attention is measured while the model receives the correct digits as its previous outputs.
     """
     recordings = read_recordings(data, split)
     strings = draw_strings(recordings, 2, STRINGS, COUNTS, REPEATS)
@@ -68,7 +68,7 @@ def _write_transcripts(
     hit: float,
     options: Options,
 ) -> Measured:
-    """Transcribe and score strings and longer strings. `hit` is the hit share of the strings."""
+    """Transcribe and score `strings` and `long`. `hit` is the hit share of `strings`."""
     written, written_long = (
         transcribe_strings(model, strings, options),
         transcribe_strings(model, long, options),
@@ -110,7 +110,7 @@ def make_sound(utterance: Utterance) -> Sound:
 
 
 def trace_weights(model: GenerationModel, strings: Sequence[Utterance]) -> list[FloatArray]:
-    """Return the weights [T + 1, M] of each string: of its digits and of its end."""
+    """Return the weights of each string, [T + 1, M]: a row for each digit and one for the end."""
     found: list[FloatArray] = []
     for first in range(0, len(strings), AT_ONCE):
         part = strings[first : first + AT_ONCE]
@@ -149,10 +149,11 @@ def measure_attention(
 ) -> dict[str, float]:
     """Return how often attention hits the spoken digit, with baselines that ignore the sound.
 
-    "hit_uniform" is a random item. "hit_diagonal" places the digits at equal distances.
-    "hit_position" is the mean time of a digit with this number over `known`. "hit_untrained" is the
-    untrained network. "dependence" is the mutual information of query and item in bits, and
-    "dependence_diagonal" that of digits at equal distances.
+    A baseline is the share of hits if attention is replaced. "hit_uniform" points at a random item.
+    "hit_diagonal" points at equally spaced times. "hit_position" points at the mean time of the
+    first, second, third digit and so on of the strings in `known`. "hit_untrained" takes the
+    attention of the untrained network. "dependence" is the mutual information of query and item in
+    bits, and "dependence_diagonal" is the same quantity for equally spaced digits.
     """
     untrained = trace_weights(model.make_untrained(), strings)
     mean_T = mean_times(known)
@@ -175,7 +176,7 @@ def measure_attention(
 
 
 def mean_times(known: Sequence[Utterance]) -> list[float]:
-    """Return the mean sample at which the middle of each digit is, by the digit's number."""
+    """Return the mean middle of the first digit, of the second and so on, in samples."""
     longest = max(len(one.bounds) for one in known)
     found = []
     for number in range(longest):
@@ -189,7 +190,7 @@ def _measure_length(one: Utterance) -> float:
 
 
 def _compute_uniform_share(strings: Sequence[Utterance]) -> float:
-    """Return the share of items that overlap a digit, which is the chance of a random item."""
+    """Return the mean share of items that overlap a digit: the chance that a random item hits."""
     shares = []
     for one in strings:
         starts_M = np.arange(0, len(one.samples), SAMPLES_PER_ITEM)
