@@ -46,7 +46,7 @@ def label_matrix(trace: Trace, focus: Focus) -> Matrix:
     look = "glimpse" if is_glimpse else "step"
     return Matrix(
         title=f"Probability of each label after each {look}",
-        note="a column holds the likeliest labels; what is blank was not among them",
+        note="a column has the likeliest labels only; cells of other labels are blank",
         caption=figure_caption(trace, focus),
         values=likely,
         rows=tuple(map(show_invisibles, names)),
@@ -87,7 +87,7 @@ def plot(drawn: Matrix) -> Plot:
 
 
 def tabulate(drawn: Matrix) -> Table:
-    """Tabulate one row per label and one column per glimpse. Unlisted labels are empty."""
+    """Tabulate one row per label and one column per glimpse. Cells of unlisted labels are NaN."""
     rows = []
     for name, values in zip(drawn.rows, drawn.values.tolist(), strict=True):
         rows.append((name, *values))
