@@ -1,5 +1,5 @@
-// The frame of a question: the guess, its answer, one sentence to learn, and links to continue. It
-// needs no server.
+// The frame of a question. It shows the guess, the right answer, one sentence to learn, and links
+// to other pages. It needs no server.
 
 class LessonFrame {
   constructor(root, data, path) {
