@@ -23,7 +23,7 @@ STEP_SECONDS = 0.05
 
 
 def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
-    """Let the user choose words of the sentence to hide, each with all its items."""
+    """Let the user choose which words of the sentence to hide. A word includes all its items."""
     source = run.before.fields[get_text_field(run)]
     runs = find_word_runs(source)
     if len(runs) > MAX_WORDS:
@@ -35,15 +35,15 @@ def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
         words[place] = escape_markdown(word.strip())
     chosen = page.choose_pills("Words", "words", words)
     st.caption(
-        "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length"
-        " still shows."
+        "Nothing attends to a hidden word any more, in any layer. Its position remains, so the"
+        " model can still tell how long the word is."
     )
     items = tuple(item for place in sorted(chosen) for item in range(*runs[place]))
     return Hide(source.name, items) if items else None
 
 
 def get_text_field(run: Experiment) -> str:
-    """Return the name of the input text; for a decoder without one, its history."""
+    """Return the name of the input text. If a model has only one text, this is its history."""
     return "history" if is_one_text(run.before) else "source"
 
 
@@ -55,7 +55,7 @@ def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None
     }
     kind = find_kind_of_field(memory)
     chosen = page.choose_pills(kind.items.capitalize(), "words", names)
-    st.caption(f"What is hidden gets no weight at any step. {kind.hidden}")
+    st.caption(f"A hidden item gets no weight at any step. {kind.hidden}")
     return Hide(memory.name, tuple(sorted(chosen))) if chosen else None
 
 
@@ -76,8 +76,8 @@ def hide_moment(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | Non
         format="%.2f",
     )
     st.caption(
-        "The recording is read as if it did not have this moment. Up to a tenth of a second at its"
-        " edges is still part of the items beside it."
+        "The model reads the recording as if it did not have this moment. Up to a tenth of a second"
+        " at each edge of the moment is still part of the neighbouring items."
     )
     begins_M, ends_M = memory.anchors.T
     is_in_M = (begins_M < round(end * RATE)) & (ends_M > round(start * RATE))
@@ -93,11 +93,11 @@ def hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
         items = attention.grid.items_of(heaviest) if heaviest else ()
         which = "the cells of the heaviest area of the chosen word"
     if not items or attention.memory != "picture":
-        st.caption("Click cells of the picture, or a word that attends to it, above first.")
+        st.caption("First click cells of the picture above, or a word that attends to it.")
         return None
     st.caption(
         f"Nothing attends to {which} any more, in any layer ({len(items)} cells). The cells"
-        " next to them have already read them, so a trace may stay. Another picture is the stricter"
-        " test."
+        " next to them have already read them, so some of their content may remain. Another picture"
+        " is a stricter test."
     )
     return Hide("picture", items)
