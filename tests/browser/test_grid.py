@@ -18,18 +18,18 @@ from tests.browser.more import choose_more, fill_more
 
 SCRIPT = "tests/browser/grid_app.py"
 LIT = "To write “red”"
-"""The start of the sentence about the word that a grid opens with."""
+"""The start of the sentence that a grid shows when it opens."""
 
 
 @pytest.fixture
 def grids(app: App, page: Page) -> tuple[Locator, Locator]:
-    """Open a caption's hard and soft attention to a picture."""
+    """Open two grids of a caption: one with hard and one with soft attention to a picture."""
     return opened(page, app(SCRIPT))
 
 
 @pytest.fixture
 def selves(app: App, page: Page) -> tuple[Locator, Locator]:
-    """Open two pictures with self-attention."""
+    """Open two grids of pictures with self-attention."""
     return opened(page, app(SCRIPT, GRID_SITE="encoder self"))
 
 
@@ -41,7 +41,7 @@ def opened(page: Page, url: str) -> tuple[Locator, Locator]:
 
 
 def soft() -> Trace:
-    """Return the second grid of the page."""
+    """Return the trace that the second grid of the page shows."""
     return fakes.caption_trace(area_size=3, layers=1)
 
 
@@ -69,7 +69,7 @@ def sentence(grid: Locator) -> Locator:
 
 
 def ink(grid: Locator, side: str) -> int:
-    """Return how many points light up above a side's picture."""
+    """Return how many pixels of the highlight over a side's picture are not transparent."""
     canvas = grid.locator(f"[data-side={side}][data-kind=picture] .above")
     count = canvas.evaluate(
         "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4"
@@ -79,7 +79,7 @@ def ink(grid: Locator, side: str) -> int:
 
 
 def places_of_head(grid: Locator, head: int) -> list[str]:
-    """Return the places in the legend of a single head, the heaviest first."""
+    """Return the places that the legend lists for a single head, the heaviest first."""
     lines = grid.locator(f".legend [data-head='{head}'], .legend .ranked")
     return [text for text in lines.locator(".what").all_text_contents() if text]
 

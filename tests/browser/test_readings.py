@@ -1,6 +1,7 @@
-"""The three readings and the head's average: sentences match the table.
+"""The sentence and the legend of an exported page show the same results as the table.
 
-This holds in the ribbon, in the image grid and on an exported page.
+The ribbon and the image grid are tested with coverage, with the smallest area, and with shares
+relative to the head's average.
 """
 
 from __future__ import annotations

@@ -25,7 +25,10 @@ WRITTEN = {
 
 @pytest.fixture
 def report(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    """Write the report with the command line; any other request fails the test."""
+    """Write the report with the command line and open it.
+
+    Requests for other files fail the test.
+    """
     monkeypatch.setenv("AREAVIZ_ANALYSES", str(tmp_path / "rows"))
     for name, content in WRITTEN.items():
         (tmp_path / name).write_text(content, "utf-8")
@@ -48,7 +51,7 @@ def report(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     page.route("**/*", only_the_file)
     page.goto(file.as_uri())
     yield page
-    assert asked == [], "The report asked for what is not in it."
+    assert asked == [], "The report requested other files."
 
 
 @pytest.mark.long
