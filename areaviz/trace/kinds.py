@@ -74,7 +74,7 @@ CLIP = Kind(
     2,
     clip_problem,
     named="{}",
-    hidden="In its place the frame before it is seen, so that its motion is hidden, too.",
+    hidden="The model sees the previous frame in its place, so the motion is hidden too.",
     sites={"encoder-decoder": "Words to frames"},
 )
 KINDS: Mapping[str, Kind] = {
