@@ -127,7 +127,7 @@ def test_logits_of_a_different_model_are_refused(text: tuple[Trace, Logits]) -> 
     with pytest.raises(InputError, match="gives other weights"):
         explain(trace, FOCUS, other, asked(trace))
     smaller = replace(logits, grid=replace(logits.grid, max_width=1))
-    with pytest.raises(InputError, match="smaller one"):
+    with pytest.raises(InputError, match="Choose a smaller area"):
         explain(trace, FOCUS, smaller, Question(0, 3, Area(0, 0, 1, 2)))
 
 
