@@ -217,7 +217,7 @@ def test_hidden_frame_reruns_the_clip(open_page: Open, backend: Watchers) -> Non
     kinds = app.segmented_control(key="watch_kind_of_change")
     assert kinds.options == ["Hide frames", "Weigh an area", "Switch heads off"]
     app = act(app, kinds.set_value("hide"))
-    assert "the frame before it is seen" in shown(app)
+    assert "The model sees the previous frame in its place" in shown(app)
     assert app.button_group(key="watch_words").options[1] == "frame 3"
     app = act(app, app.button_group(key="watch_words").set_value([1]))
     app = press(app, "Add this change")
