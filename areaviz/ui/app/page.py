@@ -22,6 +22,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.ui.app.language import LANGUAGE_PARAM, remove_language
 from areaviz.ui.app.state import COMPARE, TOUR, VIEW, Cards, Link, State
+from areaviz.ui.app.streamlit_private import has_widget_change
 
 PAGE_GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"home": message("Home")},
@@ -58,6 +59,8 @@ _SAMPLES_BY_MEDIUM: Mapping[str, Mapping[str, object]] = {
 }
 """The app's own samples, which a link can name, by the field of the request."""
 _OPEN_PAGE_KEY = "page"
+_REPLACED_ADDRESSES = 8
+"""Number of replaced addresses that a page remembers. Fewer clicks are on their way at a time."""
 _DEFAULT_ARGUMENTS = {
     "selectbox": "index",
     "multiselect": "default",
@@ -211,20 +214,24 @@ class Page(Generic[S_co]):
             after_change()
 
     def follow_url(self, cards: Cards) -> None:
-        """Update the state from the URL, if the URL has changed.
+        """Update the state from the URL, if the user has opened a link.
+
+        A quick click can reach the app before the browser has received the page's new URL. Its
+        message then contains a URL that the page has replaced, which is no link to follow.
 
         Raises:
             InputError: the link cannot be followed. The readable part of it is in the state.
         """
         state, params = self.state, remove_language(st.query_params.to_dict())
         problem = state.problem if state.has_just_run else ""
-        if cards and params and params != state.address:
+        is_outdated = params in state.replaced_addresses and has_widget_change()
+        if cards and params and params != state.address and not is_outdated:
             link = Link.read(params, cards)
             state = replace(state, problem=link.problem, replaced=link.replaced).from_link(link)
             problem = state.problem
             if problem in ("", link.problem):
                 state = state.with_focus(link.focus, params.get(VIEW, ""))
-            state = replace(state, address=params, whole_address=None)
+            state = replace(state, address=params, whole_address=None, replaced_addresses=())
         self.set_state(replace(state, problem=problem, has_just_run=False))
         if state.replaced:
             st.info(describe_replacement(*state.replaced))
@@ -250,7 +257,8 @@ class Page(Generic[S_co]):
         elif there != params and not (is_link and state.whole_address == params):
             kept = {LANGUAGE_PARAM: whole[LANGUAGE_PARAM]} if LANGUAGE_PARAM in whole else {}
             st.query_params.from_dict({**params, **kept})
-            self.set(address=dict(params), whole_address=dict(params))
+            replaced = (*self.state.replaced_addresses, there)[-_REPLACED_ADDRESSES:]
+            self.set(address=dict(params), whole_address=dict(params), replaced_addresses=replaced)
 
     def offer_link(self, params: Mapping[str, str], request: Request | None = None) -> None:
         """Set the URL parameters, and draw the button that copies the link.

@@ -82,6 +82,8 @@ class State:
     # defaults; None until it is known.
     address: Mapping[str, str] = field(default_factory=dict)
     whole_address: Mapping[str, str] | None = None
+    # The addresses that the page replaced since it last followed a link, the newest last.
+    replaced_addresses: tuple[Mapping[str, str], ...] = ()
     # Why the link could not be followed, and whether the model has just run. After a run the page
     # is drawn once more, before the user has seen the sentence.
     problem: str = ""

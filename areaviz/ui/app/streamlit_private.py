@@ -82,6 +82,24 @@ def is_file_gone(file: object) -> bool:
     return isinstance(file, DeletedFile)
 
 
+def has_widget_change() -> bool:
+    """Return whether this run began with a click, a choice or a text of the user.
+
+    It did not if the user opened a link or moved through the browser's history. Widgets that this
+    run has drawn already are left out, because a new widget has a value that the user did not set.
+    """
+    context = get_script_run_ctx()
+    if context is None or context.is_history_navigation:
+        return False
+    session = context.session_state._state
+    drawn = context.shared.widget_ids_this_run
+    return any(
+        session._widget_changed(widget)
+        for widget in session._new_widget_state
+        if widget not in drawn
+    )
+
+
 def get_widget_key(widget: WidgetState) -> str:
     """Return the key of a widget. Its Streamlit id is "$$ID-", a digest, a hyphen and the key."""
     return widget.id.split("-", 2)[-1]

@@ -86,3 +86,23 @@ def test_files_of_an_ended_app_are_recognised() -> None:
     assert streamlit_private.is_file_gone(DeletedFile("1")) and not streamlit_private.is_file_gone(
         None
     )
+
+
+def changed() -> None:
+    """Show whether the run began with a change of a widget."""
+    import streamlit as st
+
+    from areaviz.ui.app import streamlit_private
+
+    st.text(str(streamlit_private.has_widget_change()))
+    st.checkbox("Own")
+    st.button("Go")
+
+
+def test_change_of_a_widget_is_told_from_a_link() -> None:
+    app = AppTest.from_function(changed).run()
+    assert not app.exception and app.text[0].value == "False"
+    assert app.checkbox[0].check().run().text[0].value == "True"
+    assert app.run().text[0].value == "False"
+    assert app.button[0].click().run().text[0].value == "True"
+    assert app.run().text[0].value == "False"
