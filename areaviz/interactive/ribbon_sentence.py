@@ -39,7 +39,7 @@ def has_sentence(trace: Trace, focus: Focus) -> bool:
 def make_sentence(
     trace: Trace, focus: Focus, spans: Sequence[Span], language: str = ENGLISH
 ) -> str:
-    """Return a sentence such as "To write “Hund”, both heads attend most to “dog”.".
+    """Return a sentence such as "To write “Hund”, both heads attend most to “dog” (41–80 %).".
 
     Args:
         trace: the trace.
@@ -57,14 +57,13 @@ def make_sentence(
     count = sum(len(some) for _, some in groups)
     if _is_taken_as_one(memory, tops[0]):
         place = translate("{where}, taken as one", language, where=place)
-    share = f" ({100 * tops[0].weight:.0f} %)" if count == 1 else ""
     opened = translate(
         _choose_opener(attention.query == trace.output.field, len(tops) == 1),
         language,
         what=what,
         who=_describe_heads(tops, count, attention.heads, language),
         where=place,
-        more=share,
+        more=f" ({_format_shares(tops)})",
     )
     return " ".join([opened, *_describe_others(rest, count, attention.heads, language)])
 
@@ -91,14 +90,31 @@ def _quote_items(field: Field, items: Sequence[int], language: str) -> str:
 
 
 def _group_spans(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
-    """Return the places that heads attend to most, in descending order of their total weight."""
+    """Return the places that heads attend to most, and their spans, heaviest first.
+
+    The place with the heaviest span comes first, then the one with the larger total weight.
+    """
     tops: dict[int, Span] = {}
     for span in spans:
         tops.setdefault(span.head, span)
     groups: dict[str, list[Span]] = {}
     for span in tops.values():
         groups.setdefault(_quote_items(memory, span.items, language), []).append(span)
-    return sorted(groups.items(), key=lambda group: -sum(span.weight for span in group[1]))
+    for some in groups.values():
+        some.sort(key=lambda span: span.weight, reverse=True)
+    return sorted(groups.items(), key=_measure_group, reverse=True)
+
+
+def _measure_group(group: Group) -> tuple[float, float]:
+    """Return the largest weight of a group, and its total weight."""
+    weights = [span.weight for span in group[1]]
+    return max(weights), sum(weights)
+
+
+def _format_shares(tops: Sequence[Span]) -> str:
+    """Return one share, or the smallest and the largest of several, such as "41–80 %"."""
+    high, low = (f"{100 * span.weight:.0f}" for span in (tops[0], tops[-1]))
+    return f"{high} %" if high == low else f"{low}–{high} %"
 
 
 def _describe_others(rest: Sequence[Group], count: int, heads: int, language: str) -> list[str]:

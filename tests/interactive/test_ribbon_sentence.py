@@ -24,14 +24,25 @@ def spans_at(places: list[int], length: int = 1) -> list[Span]:
 @pytest.mark.parametrize(
     ("places", "said"),
     [
-        ([2, 2, 2, 2], "all four heads attend most to “d”"),
-        ([2, 2, 2, 0], "three heads attend most to “d”. Head 4 attends most to “A”"),
-        ([2, 3, 4, 0], "head 1 attends most to “d”. The other three heads attend most to other"),
+        ([2, 2, 2, 2], "all four heads attend most to “d” (90 %)."),
+        ([2, 2, 2, 0], "three heads attend most to “d” (90 %). Head 4 attends most to “A”."),
+        ([2, 3, 4, 0], "head 1 attends most to “d” (90 %). The other three heads attend most to"),
         ([2], "head 1 attends most to “d” (90 %)"),
     ],
 )
 def test_sentence_names_attended_areas_of_heads(places: list[int], said: str) -> None:
     assert make_sentence(TRACE, FOCUS, spans_at(places)).startswith(f"To write “E”, {said}")
+
+
+def test_sentence_begins_with_the_strongest_head() -> None:
+    """Two heads that agree have more weight together, but the third one has the largest share."""
+    weights = [(0, 2, 0.58), (1, 2, 0.31), (2, 4, 0.77)]
+    spans = [Span((0,), head, start, 1, weight) for head, start, weight in weights]
+    assert make_sentence(TRACE, FOCUS, spans) == (
+        "To write “E”, head 3 attends most to “g” (77 %). Two heads attend most to “d”."
+    )
+    agreed = make_sentence(TRACE, FOCUS, spans[:2])
+    assert agreed == "To write “E”, both heads attend most to “d” (31–58 %)."
 
 
 def test_sentence_says_that_items_were_joined() -> None:
@@ -42,8 +53,8 @@ def test_sentence_says_that_items_were_joined() -> None:
 def test_sentence_equals_that_of_the_page_in_german() -> None:
     said = make_sentence(TRACE, FOCUS, spans_at([2, 2, 2, 0]), "de")
     assert said == (
-        "Um „E“ zu schreiben, achten drei Köpfe am meisten auf „d“. Kopf 4 achtet am meisten auf"
-        " „A“."
+        "Um „E“ zu schreiben, achten drei Köpfe am meisten auf „d“ (90 %). Kopf 4 achtet am meisten"
+        " auf „A“."
     )
     said = make_sentence(TRACE, FOCUS, spans_at([2], 3), "de")
     assert said == "Um „E“ zu schreiben, achtet Kopf 1 am meisten auf „dog“ als Ganzes (90 %)."

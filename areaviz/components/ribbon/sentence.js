@@ -32,6 +32,13 @@ function share({ weight, more = 0 }, isShort = false) {
   return isShort ? `≥ ${least}` : sentence('at least {share}', { share: least });
 }
 
+/** The shares of spans, heaviest first: one share, or the smallest and the largest of several. */
+function sharesOf(tops) {
+  const [high, low] = [percent(tops[0].weight), percent(tops.at(-1).weight)];
+  if (tops.length === 1 || high === low) return share(tops[0]);
+  return `${low.replace(/ %$/, '')}–${high}`;
+}
+
 /** Text in quotes. Breaks, and spaces at its ends, are made visible. */
 function quoted(text) {
   const sign = (blanks) => blanks.replaceAll(' ', SYMBOLS[' ']);
@@ -64,25 +71,25 @@ class Sentence {
   }
 
   /**
-   * The heads that took each span, as {text, tops}. The span with the largest sum of weights comes
-   * first.
+   * The heads that took each span, as {text, tops}, heaviest first. The span with the largest weight
+   * comes first, then the one with the larger sum of weights.
    */
   groups({ spans, other }) {
     const tops = [...groupedBy(spans, ({ head }) => head).values()].map((some) => some[0]);
     const sum = ({ tops: some }) => some.reduce((total, { weight }) => total + weight, 0);
-    return Array.from(groupedBy(tops, (one) => this.named(one, other)), ([text, some]) => ({ text, tops: some })).sort((a, b) => sum(b) - sum(a));
+    const groups = Array.from(groupedBy(tops, (one) => this.named(one, other)), ([text, some]) => ({ text, tops: some.sort((a, b) => b.weight - a.weight) }));
+    return groups.sort((a, b) => b.tops[0].weight - a.tops[0].weight || sum(b) - sum(a));
   }
 
   /**
-   * "To write “Hund”, three heads attend most to “A dog”, taken as one. Head 3 attends most to
-   * “A”."
+   * "To write “Hund”, three heads attend most to “A dog”, taken as one (41–80 %). Head 3 attends
+   * most to “A”."
    */
   attendsPhrase(scene, [first, ...rest]) {
     const { what, spans } = scene;
     const heads = new Set(spans.map(({ head }) => head)).size;
     const [top] = first.tops;
-    const only = heads === 1 ? ` (${share(top)})` : '';
-    const more = `${only}${this.averaged(scene)}${this.resting(top, scene)}${this.counted(scene)}`;
+    const more = ` (${sharesOf(first.tops)})${this.averaged(scene)}${this.resting(top, scene)}${this.counted(scene)}`;
     const told = { what, who: this.who(first.tops, heads), where: this.taken(first.text, top, scene), more };
     return [this.opener(isOne(first.tops), told), ...this.others(rest, heads)].join(' ');
   }
