@@ -15,7 +15,7 @@ from areaviz.models.pointing_model import PointingModel
 _OURS: Mapping[str, Family] = {
     **dict.fromkeys(GENERATION_NETWORKS, GenerationModel),
     **dict.fromkeys(NETWORKS, DigitReader),
-    "text decoder": LanguageModel,
+    **dict.fromkeys(("text decoder", "recurrent text decoder"), LanguageModel),
     "pointer": PointingModel,
     "memory": AnsweringModel,
 }

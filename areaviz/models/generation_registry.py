@@ -10,6 +10,10 @@ from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.doubly_attentive import DoublyAttentiveTransformer, TwoMemoriesConfig
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.network import GenerationNetwork
+from areaviz.models.recurrent_text_decoder import (
+    RecurrentTextDecoder,
+    RecurrentTextDecoderConfig,
+)
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
@@ -26,5 +30,6 @@ GENERATION_NETWORKS: Mapping[str, tuple[Any, Callable[[Any], GenerationNetwork]]
     "watcher": (WatcherConfig, VideoCaptioner),
     "doubly": (TwoMemoriesConfig, DoublyAttentiveTransformer),
     "text decoder": (TextDecoderConfig, TextDecoder),
+    "recurrent text decoder": (RecurrentTextDecoderConfig, RecurrentTextDecoder),
 }
 """Options and class of every generating network, by family."""

@@ -17,7 +17,8 @@ from areaviz.data.batches import group_by_length, pad_rows, shift_targets
 from areaviz.data.multi30k import read_captions
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
+from areaviz.models.generation_registry import GENERATION_NETWORKS
+from areaviz.models.network import GenerationNetwork
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import (
@@ -38,11 +39,13 @@ class ReadingConfig(TrainConfig):
         vocabulary: Maximum number of tokens in the tokenizer.
         batch_tokens: Tokens per batch, including padding.
         level: Level of the tokenizer: "character", "token" or "word".
+        network: A key of `GENERATION_NETWORKS`, of a network without inputs.
     """
 
     vocabulary: int
     batch_tokens: int
     level: str = "token"
+    network: str = "text decoder"
 
 
 @dataclass(slots=True)
@@ -53,7 +56,7 @@ class LanguageModelTask:
 
     config: ReadingConfig
     tokenizer: Tokenizer
-    network: TextDecoder
+    network: GenerationNetwork
     train_rows: Sequence[list[int]]
     valid_rows: Sequence[list[int]]
     device: torch.device
@@ -64,8 +67,9 @@ class LanguageModelTask:
         train, valid = read_captions(data, "train"), read_captions(data, "val")
         tokenizer = run_tokenizer(folder / TOKENIZER, train, config.vocabulary, config.level)
         torch.manual_seed(config.seed)
-        options = TextDecoderConfig(len(tokenizer), **config.model)
-        network = optimise_for_training(TextDecoder(options).to(device), device)
+        options, make = GENERATION_NETWORKS[config.network]
+        made = make(options(len(tokenizer), **config.model))
+        network = optimise_for_training(made.to(device), device)
         train_rows = [tokenizer.ids(text) for text in train]
         valid_rows = [tokenizer.ids(text) for text in valid]
         return cls(config, tokenizer, network, train_rows, valid_rows, device)
@@ -102,7 +106,7 @@ class LanguageModelTask:
         """Return the task's part of the model card."""
         options, texts = self.network.config, read_training_texts("reading")
         return Description(
-            family="text decoder",
+            family=self.config.network,
             title=f"Language model, {options.about}",
             task="reading",
             level=self.config.level,

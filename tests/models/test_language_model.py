@@ -17,8 +17,10 @@ from areaviz.data.tokenizer import END, START
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.language_model import LanguageModel, PrefixStepper
-from areaviz.models.text_decoder import SITE, TextDecoder, TextDecoderConfig
+from areaviz.models.network import GenerationNetwork
+from areaviz.models.text_decoder import SITE
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
@@ -28,21 +30,37 @@ from tests import tiny
 TEXT = "A small dog runs"
 
 
-def language_model(level: str = "token", **options: Any) -> LanguageModel:
+SIZES: dict[str, dict[str, Any]] = {
+    "text decoder": {"layers": 2, "filter": 32, "area_layers": 1},
+    "recurrent text decoder": {"depth": 2},
+}
+"""The sizes of each family of networks."""
+FAMILIES = list(SIZES)
+
+
+def language_model(
+    level: str = "token", family: str = FAMILIES[0], **options: Any
+) -> LanguageModel:
     """Return a language model with random weights. Its output has no meaning."""
     words = tiny.tokenizer(level)
-    sizes: dict[str, Any] = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0}
-    sizes |= {"area_size": 3, "area_layers": 1, "key_mode": "boundary"}
+    sizes = {**SIZES[family], "width": 16, "heads": 2, "dropout": 0.0}
+    sizes |= {"area_size": 3, "key_mode": "boundary"}
     torch.manual_seed(3)
-    network = TextDecoder(TextDecoderConfig(len(words), **{**sizes, **options})).eval()
+    choices, make = GENERATION_NETWORKS[family]
+    network = make(choices(len(words), **{**sizes, **options})).eval()
     card = replace(
         tiny.card("reader", level, tiny.network(len(words))),
-        family="text decoder",
+        family=family,
         task="reading",
         config=asdict(network.config),
         recipe={"source": "en"},
     )
     return LanguageModel(card, words, network)
+
+
+def make_network(family: str, options: dict[str, Any]) -> GenerationNetwork:
+    """Return the network of a language model of a form from `tiny.FORMS`."""
+    return language_model(family=family, **{"key_mode": "mean", **options}).network
 
 
 def save(model: LanguageModel, folder: Path, name: str) -> None:
@@ -54,18 +72,19 @@ def save(model: LanguageModel, folder: Path, name: str) -> None:
     write_card(replace(model.card, name=name, title=name.capitalize()), path / "card.json")
 
 
-@pytest.fixture(scope="module")
-def model() -> LanguageModel:
-    return language_model()
+@pytest.fixture(scope="module", params=FAMILIES)
+def model(request: pytest.FixtureRequest) -> LanguageModel:
+    return language_model(family=request.param)
 
 
-def test_language_model_family_is_listed() -> None:
-    assert MODELS["text decoder"] is LanguageModel
+def test_both_families_are_language_models() -> None:
+    assert {MODELS[family] for family in FAMILIES} == {LanguageModel}
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("options", tiny.FORMS, ids=str)
-def test_token_sees_only_preceding_tokens(options: dict[str, Any]) -> None:
-    network = language_model(**{"key_mode": "mean", **options}).network
+def test_token_sees_only_preceding_tokens(family: str, options: dict[str, Any]) -> None:
+    network = make_network(family, options)
     ids = torch.tensor([[START, 5, 6, 7, 8, 9]])
     whole, changed = network(ids), ids.clone()
     changed[0, 4] = 11
@@ -73,9 +92,10 @@ def test_token_sees_only_preceding_tokens(options: dict[str, Any]) -> None:
     assert not torch.allclose(network(changed)[:, 4], whole[:, 4])
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("options", tiny.FORMS, ids=str)
-def test_steps_equal_the_whole_pass(options: dict[str, Any]) -> None:
-    network = language_model(**{"key_mode": "mean", **options}).network
+def test_steps_equal_the_whole_pass(family: str, options: dict[str, Any]) -> None:
+    network = make_network(family, options)
     ids = torch.tensor([[START, 5, 6, 7, 8], [START, 9, 5, 10, 6]])
     stepper = network.write()
     steps = torch.stack([stepper.step(ids[:, step]) for step in range(5)], 1)
@@ -101,6 +121,19 @@ def test_steps_equal_the_whole_pass_under_a_change(model: LanguageModel, change:
     at_once = compute_token_log_probabilities(network.attend(ids, changed=changed).logits)
     torch.testing.assert_close(steps, at_once, atol=1e-5, rtol=1e-5)
     assert not torch.allclose(at_once, compute_token_log_probabilities(network(ids)), atol=1e-4)
+
+
+def test_fully_hidden_history_is_as_if_there_were_no_text() -> None:
+    """An LSTM skips hidden tokens, so it then stays in its first state, at every token."""
+    network = language_model(family="recurrent text decoder").network
+    changed = NetworkInterventions.from_changes([Hide("history", (0, 1, 2))], network.sites, 2)
+    logits_TV = network.attend(torch.tensor([[START, 5, 6]]), changed=changed).logits[0]
+    other_TV = network.attend(torch.tensor([[START, 9, 7]]), changed=changed).logits[0]
+    torch.testing.assert_close(logits_TV, other_TV)
+    torch.testing.assert_close(logits_TV, logits_TV[:1].expand_as(logits_TV))
+    stepper = network.write(changed=changed)
+    found = [stepper.step(torch.tensor([item]))[0] for item in (START, 5, 6)]
+    torch.testing.assert_close(torch.stack(found), compute_token_log_probabilities(logits_TV))
 
 
 def test_rows_follow_their_beams(model: LanguageModel) -> None:
@@ -179,8 +212,8 @@ def test_many_texts_are_read_in_one_pass(model: LanguageModel) -> None:
     run = model.attend([Request("reader", TEXT, target=""), Request("reader", "A", target=" dog")])
     (trace,) = model.trace([Request("reader", TEXT, target="")])
     items, weights = len(trace.fields["target"]), trace.maps[SITE].weights
-    found = run.weights[SITE][1][0, :, :items]
-    np.testing.assert_allclose(found[..., :items], weights[1][..., :items], atol=1e-5)
+    found = run.weights[SITE][-1][0, :, :items]
+    np.testing.assert_allclose(found[..., :items], weights[-1][..., :items], atol=1e-5)
 
 
 def test_logits_and_attribution_use_the_traced_text(model: LanguageModel) -> None:
@@ -212,7 +245,7 @@ def test_text_of_the_largest_length_is_read(
     model: LanguageModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = len(model.tokenizer.tokens(TEXT))
-    monkeypatch.setattr(TextDecoder, "most_items", count)
+    monkeypatch.setattr(type(model.network), "most_items", count)
     (trace,) = model.trace([Request("reader", TEXT, target="")])
     assert len(trace.fields["target"]) == count + 1, "with the end"
     with pytest.raises(InputError, match=f"the limit is {count}"):

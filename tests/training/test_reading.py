@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -58,6 +59,17 @@ def test_loss_falls_and_the_run_is_described(corpus: Path, tmp_path: Path) -> No
     assert about.title == "Language model, areas up to 3"
     assert about.config["vocabulary"] == len(task.tokenizer)
     assert about.trained_length == max(len(task.tokenizer.tokens(one)) for one in CAPTIONS)
+
+
+def test_recipe_chooses_a_recurrent_network(corpus: Path) -> None:
+    config = replace(
+        task_of(corpus).config,
+        network="recurrent text decoder",
+        model={"width": 16, "heads": 2, "area_size": 3, "key_mode": "boundary"},
+    )
+    about = LanguageModelTask.build(config, corpus, corpus, CPU).describe()
+    assert about.family == "recurrent text decoder"
+    assert about.title == "Language model, LSTM, areas up to 3 with boundary keys"
 
 
 def test_every_caption_is_read_to_its_end(corpus: Path) -> None:
