@@ -37,22 +37,25 @@ class RecurrentTextDecoderConfig(AreaChoices):
         width: cells of a layer, and the width of a token.
         heads: heads of the attention.
         dropout: dropout on tokens, between layers and on the output, 0..1.
+        attends: whether the states attend to their past. Without attention, the network is the
+            plain recurrent language model.
     """
 
     depth: int = 1
     width: int = 128
     heads: int = 4
     dropout: float = 0.2
+    attends: bool = True
 
     @property
     def layers(self) -> int:
-        """The number of attention layers: 1, because only the top of the LSTM attends."""
-        return 1
+        """The number of attention layers: 1, or 0 without attention."""
+        return int(self.attends)
 
     @property
     def about(self) -> str:
         """The kind of attention in words."""
-        return f"LSTM, {self.form}"
+        return f"LSTM, {self.form if self.attends else 'no attention'}"
 
 
 class RecurrentTextDecoder(TiedWords, GenerationNetwork):
@@ -65,18 +68,20 @@ class RecurrentTextDecoder(TiedWords, GenerationNetwork):
 
     inputs = ()
     longest = 24
-    sites = {SITE: ("target", HISTORY)}
 
     def __init__(self, config: RecurrentTextDecoderConfig, impl: str = "auto") -> None:
         super().__init__()
         self.config: RecurrentTextDecoderConfig = config
+        self.sites = {SITE: ("target", HISTORY)} if config.attends else {}
         width, depth = config.width, config.depth
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
         self.dropout = nn.Dropout(config.dropout)
         between = config.dropout if depth > 1 else 0.0
         self.reader = nn.LSTM(width, width, depth, batch_first=True, dropout=between)
-        self.attention = MultiHeadAttention(width, config.heads, config.areas(0), impl)
+        self.attention: MultiHeadAttention | None = None
+        if config.attends:
+            self.attention = MultiHeadAttention(width, config.heads, config.areas(0), impl)
         self.hidden_out = nn.Linear(width, width, bias=False)
 
     def attend(
@@ -87,6 +92,8 @@ class RecurrentTextDecoder(TiedWords, GenerationNetwork):
     ) -> Pass:
         """Return the logits with the area weights from this pass."""
         state_BTW = self._read_tokens(target_BT, changed.list_hidden(HISTORY))
+        if self.attention is None:
+            return Pass(self.read_out(state_BTW), {})
         context_BTW, weights = self.attention(
             state_BTW,
             state_BTW,
@@ -97,7 +104,7 @@ class RecurrentTextDecoder(TiedWords, GenerationNetwork):
         logits = self.read_out(state_BTW, context_BTW)
         return Pass(logits, {} if weights is None else {SITE: [weights]})
 
-    def read_out(self, state: Tensor, context: Tensor) -> Tensor:
+    def read_out(self, state: Tensor, context: Tensor | float = 0.0) -> Tensor:
         """Compute logits [..., V] from the states of the LSTM and their contexts."""
         return self.compute_logits(torch.tanh(self.hidden_out(state) + context))
 
@@ -146,8 +153,10 @@ class RecurrentTextStepper:
         state_N1W = torch.zeros_like(words_N1W)
         if self._cells is not None:
             state_N1W = self._cells[0][-1][:, None]
-        self._history = network.attention.append_item(self._history, state_N1W, self._own)
-        context_N1W = network.attention.attend_to_memory(state_N1W, self._history)
+        context_N1W: Tensor | float = 0.0
+        if network.attention is not None:
+            self._history = network.attention.append_item(self._history, state_N1W, self._own)
+            context_N1W = network.attention.attend_to_memory(state_N1W, self._history)
         return compute_token_log_probabilities(network.read_out(state_N1W, context_N1W)[:, 0])
 
     def select(self, rows: Tensor) -> None:

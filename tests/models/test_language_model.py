@@ -123,6 +123,14 @@ def test_steps_equal_the_whole_pass_under_a_change(model: LanguageModel, change:
     assert not torch.allclose(at_once, compute_token_log_probabilities(network(ids)), atol=1e-4)
 
 
+def test_network_without_attention_reads_and_continues_texts() -> None:
+    model = language_model(family="recurrent text decoder", attends=False)
+    for request in (Request("reader", TEXT, target=""), Request("reader", TEXT)):
+        (trace,) = model.trace([request])
+        validate(trace)
+        assert trace.maps == {} and trace.fields["target"].raw.startswith(TEXT)
+
+
 def test_fully_hidden_history_is_as_if_there_were_no_text() -> None:
     """An LSTM skips hidden tokens, so it then stays in its first state, at every token."""
     network = language_model(family="recurrent text decoder").network
