@@ -15,28 +15,28 @@ Lines = Callable[[Sequence[Card]], Iterator[str]]
 TEST = "test"
 POINTING_COLUMNS = {
     "pointing": "Points at the named thing",
-    "pointing_untrained": "Before training",
+    "pointing_untrained": "Untrained: points at it",
     "pointing_middle": "Middle of the picture",
     "pointing_position": "Position only",
 }
 """Figures of a captioner's best head, with the baselines of its heaviest cell."""
 AREA_COLUMNS = {
-    "multi_words": "Several cells on top",
-    "multi_words_untrained": "Before training",
-    "area_hit": "The heaviest area's middle is on the thing",
-    "area_hit_untrained": "Before training",
-    "area_hit_fixed": "Such areas at the best fixed place",
+    "multi_words": "Heaviest area has several cells",
+    "multi_words_untrained": "Untrained: several cells",
+    "area_hit": "Middle of the heaviest area is on the thing",
+    "area_hit_untrained": "Untrained: middle on the thing",
+    "area_hit_fixed": "Areas of the same sizes at the best fixed place",
 }
 """Figures of the heaviest areas of that head."""
 SPAN_COLUMNS = {
-    "span": "Top areas of several items that hold the linked word",
-    "span_untrained": "Before training",
-    "span_diagonal": "Such areas on the diagonal",
-    "span_random": "Such areas anywhere",
-    "linked_span_share": "Linked words with such an area on top",
-    "linked_span_share_untrained": "Before training",
-    "single": "Single items on top that hold it",
-    "best_pair": "Heaviest item and its heavier neighbour, best head",
+    "span": "Top areas of several items that contain the linked word",
+    "span_untrained": "Untrained: contain it",
+    "span_diagonal": "Areas of the same sizes on the diagonal",
+    "span_random": "Areas of the same sizes anywhere",
+    "linked_span_share": "Linked words with several items on top",
+    "linked_span_share_untrained": "Untrained: several items on top",
+    "single": "Single items on top that contain the linked word",
+    "best_pair": "Heaviest item and its heavier neighbour contain it, best head",
 }
 """Figures of a translator's head chosen for spans, on captions with words linked by hand."""
 
@@ -82,7 +82,7 @@ def format_span_table(cards: Sequence[Card]) -> Iterator[str]:
 def format_character_table(cards: Sequence[Card]) -> Iterator[str]:
     """Yield the table of character translators: quality, alignment and spans of single heads."""
     heads = ["Model", "BLEU, validation", "Test 2016", "Test 2017", "AER, test"]
-    beside = ["AER before training", "AER of the diagonal"]
+    beside = ["AER of the untrained network", "AER of the diagonal"]
     spans = ["encoder self: spans on top (before training)", "a word, times chance (before)"]
     spans += ["encoder-decoder: spans on top (before training)", "a word, times chance (before)"]
     yield from _format_header(heads, [*beside, *spans])
