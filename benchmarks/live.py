@@ -32,6 +32,7 @@ NAMES = (
     "token-boundary",
     "char-boundary",
     "language-model-boundary",
+    "language-model-lstm",
     "lstm-boundary",
     "recurrent-additive",
 )

@@ -112,6 +112,7 @@ INPUTS: Mapping[str, Callable[[str], Iterator[Given]]] = {
     "token-boundary": sentences,
     "char-boundary": sentences,
     "language-model-boundary": beginnings,
+    "language-model-lstm": beginnings,
     "lstm-boundary": sentences,
     "recurrent-additive": sentences,
     "scene-captions-boundary": scene_files,

@@ -23,7 +23,10 @@ READERS = ("items", "ram", "stn")
 """Families of models that read digits, keys of `READERS` in live/digit_reader.js."""
 WITHOUT_TOKENS = ("pointer", "memory", *READERS)
 """Families of models that read no tokens, keys of `MODELS` in live/models.js."""
-FAMILIES = ("transformer", "text decoder", "lstm", "birnn", "captioner", *WITHOUT_TOKENS)
+FAMILIES = (
+    *("transformer", "text decoder", "recurrent text decoder", "lstm", "birnn", "captioner"),
+    *WITHOUT_TOKENS,
+)
 """All families that a page can run.
 
 Those with tokens are keys of `FAMILIES` in live/families.js.

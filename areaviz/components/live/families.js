@@ -5,6 +5,7 @@ import { Birnn } from './birnn.js';
 import { CaptionTransformer } from './captioner.js';
 import { BeginningInput, PictureInput, SentenceInput } from './inputs.js';
 import { LstmTranslator } from './lstm.js';
+import { RecurrentLanguageNetwork } from './recurrent_text_decoder.js';
 import { LanguageNetwork } from './text_decoder.js';
 import { Transformer } from './transformer.js';
 
@@ -22,5 +23,6 @@ export const FAMILIES = {
   lstm: { network: LstmTranslator, input: SentenceInput },
   birnn: { network: Birnn, input: SentenceInput },
   'text decoder': { network: LanguageNetwork, input: BeginningInput },
+  'recurrent text decoder': { network: RecurrentLanguageNetwork, input: BeginningInput },
   captioner: { network: CaptionTransformer, input: PictureInput },
 };

@@ -3,7 +3,7 @@
 
 import { MultiHeadAttention } from './attention.js';
 import { addTo, joined, linear, linearOf, rowsOf, tanhOf } from './linear.js';
-import { RecurrentNetwork, advanceRows, cellOf, embedWords, readItems } from './recurrent.js';
+import { RecurrentNetwork, advancedLayers, cellOf, embedWords, readItems, topOf } from './recurrent.js';
 import { CROSS } from './sites.js';
 import { embeddingOf } from './transformer.js';
 
@@ -60,24 +60,6 @@ export class LstmTranslator extends RecurrentNetwork {
   }
 
   /**
-   * Return the states of rows after one more token of each.
-   * @param {Float32Array} words [N, W]
-   * @param {State[]} states
-   */
-  next(words, states) {
-    let x = words;
-    /** @type {State[]} */
-    const found = states.map(() => []);
-    this.decoder.forEach((cell, layer) => {
-      const own = states.map((state) => state.slice(2 * layer, 2 * layer + 2));
-      const after = advanceRows(cell, x, own);
-      after.forEach((state, row) => found[row].push(...state));
-      x = joined(...after.map(([hidden]) => hidden));
-    });
-    return found;
-  }
-
-  /**
    * Return logits from the decoder's top layer and the context.
    * @param {Float32Array} top
    * @param {Float32Array} context
@@ -98,8 +80,8 @@ export class LstmTranslator extends RecurrentNetwork {
     return {
       state,
       advance: (ids, states, query) => {
-        const found = this.next(embedWords(this.embedding, ids), states);
-        const top = joined(...found.map((one) => one[one.length - 2]));
+        const found = advancedLayers(this.decoder, embedWords(this.embedding, ids), states);
+        const top = topOf(found);
         const context = this.cross.step(top, ids.map(() => memory), own, { record, query });
         return { logits: this.readOut(top, context), states: found };
       },

@@ -112,6 +112,34 @@ export function advanceRows(cell, x, states) {
 }
 
 /**
+ * Return the states of rows after one more input for each row. A state has the hidden and the cell
+ * state of every layer of an LSTM.
+ * @param {Cell[]} cells the layers, first to last
+ * @param {Float32Array} inputs [N, W]
+ * @param {State[]} states
+ */
+export function advancedLayers(cells, inputs, states) {
+  let x = inputs;
+  /** @type {State[]} */
+  const found = states.map(() => []);
+  cells.forEach((cell, layer) => {
+    const own = states.map((state) => state.slice(2 * layer, 2 * layer + 2));
+    const after = advanceRows(cell, x, own);
+    after.forEach((state, row) => found[row].push(...state));
+    x = joined(...after.map(([hidden]) => hidden));
+  });
+  return found;
+}
+
+/**
+ * Return the hidden states of the last layer of an LSTM [N, W].
+ * @param {State[]} states
+ */
+export function topOf(states) {
+  return joined(...states.map((state) => state[state.length - 2]));
+}
+
+/**
  * Run a stack of layers over items. Hidden items are skipped as if the text did not contain them.
  * @param {Cell[]} cells the layers, first to last
  * @param {Float32Array} words the embedded items [M, W]
@@ -208,7 +236,8 @@ export class RecurrentNetwork {
    * @param {Recording | null} recording
    */
   attend(inputs, target, changes = UNCHANGED, recording = null) {
-    const record = this.layers && recording ? recording.layer(CROSS, 0) : null;
+    const [site] = Object.keys(this.sites);
+    const record = site && recording ? recording.layer(site, 0) : null;
     const { advance, state } = this.begin(inputs, changes, record);
     let states = [state];
     return joined(...target.map((id, time) => {

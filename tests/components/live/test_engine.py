@@ -58,13 +58,15 @@ def test_translators_agree_with_python(name: str, method: str) -> None:
         assert_equal_traces(found, expected)
 
 
-def test_language_model_agrees_with_python() -> None:
-    name = "language-model-boundary"
+@pytest.mark.parametrize("name", ["language-model-boundary", "language-model-lstm"])
+def test_language_model_agrees_with_python(name: str) -> None:
+    changes = (Hide("history", (1, 2)), Weigh("decoder self", items=(3,), factor=4.0, head=1))
     requests = [
         Request(name, "A man in a"),
         Request(name, "Two dogs 狗 are ", "beam", 3),
         Request(name, "A man in a", target=" red shirt is running."),
         Request(name, "A woman smiles.", target=""),
+        Request(name, "A man in a", changes=changes),
     ]
     for found, expected in traces(live(name), requests):
         assert_equal_traces(found, expected)

@@ -20,7 +20,7 @@ ALL = sorted(
     for name in ("live", "live_page")
     for path in (FOLDER / name).glob("*.js")
 )
-MOST_LINES = 3000
+MOST_LINES = 3050
 """The most lines of code of the engine and the payloads, without comments and blank lines."""
 
 
