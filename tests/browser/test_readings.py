@@ -37,8 +37,12 @@ def sunk() -> Trace:
 @pytest.fixture
 def ribbon(page: Page, tmp_path: Path) -> Locator:
     """Open a page from its file, and return its ribbon."""
-    export(sunk(), tmp_path / "page.html", Focus(SITE))
-    page.goto(f"file://{tmp_path}/page.html")
+    return open_ribbon(page, sunk(), tmp_path)
+
+
+def open_ribbon(page: Page, trace: Trace, folder: Path) -> Locator:
+    export(trace, folder / "page.html", Focus(SITE))
+    page.goto(f"file://{folder}/page.html")
     found = page.locator(".ribbon[data-ready]")
     expect(found).to_be_visible()
     return found
@@ -88,6 +92,18 @@ def test_slider_sets_share_of_smallest_area(ribbon: Locator) -> None:
     point(ribbon, "query", 6)
     whole = Focus(SITE, items=tuple(range(4, 11)), unit="word", reading="densest", mass=80)
     assert told(ribbon) == [f"“{row[2]}”" for row in tabulate_ribbon(trace, whole).rows]
+
+
+def test_item_is_no_sink_of_a_head_that_attends_to_it_once(page: Page, tmp_path: Path) -> None:
+    trace = sunk()
+    # The first head attends to the sink of the second one, but only for a single query.
+    weights_QA = trace.maps[SITE].weights[0, 0]
+    weights_QA[ITEMS[0]] *= 0.1 / weights_QA[ITEMS[0]].sum()
+    weights_QA[ITEMS[0], 3] += 0.9
+    ribbon = open_ribbon(page, trace, tmp_path)
+    ribbon.get_by_role("button", name="Head 1").click()
+    point(ribbon, "query", *ITEMS)
+    expect(sentence(ribbon)).to_contain_text("head 1 attends most to “m” (90 %).")
 
 
 @pytest.mark.long

@@ -56,13 +56,9 @@ class Readings {
     return Math.log2(mixed(share) / mixed((this.arrays.average[head * this.items + item] / 65535) ** 2));
   }
 
-  /**
-   * A head that attends to an item for every query: this head, if it does, else another head, or
-   * undefined.
-   */
-  sinkHead(head, item) {
-    const resting = this.header.sinks.filter(([, sink]) => sink === item).map(([one]) => one);
-    return resting.includes(head) ? head : resting[0];
+  /** Whether an item is the attention sink of a head: the head attends to it for every query. */
+  isSink(head, item) {
+    return this.header.sinks.some(([one, sink]) => one === head && sink === item);
   }
 
   /** Name the attention sinks of some heads; `name` gives an item's name. */

@@ -89,7 +89,7 @@ class Sentence {
     const { what, spans } = scene;
     const heads = new Set(spans.map(({ head }) => head)).size;
     const [top] = first.tops;
-    const more = ` (${sharesOf(first.tops)})${this.averaged(scene)}${this.resting(top, scene)}${this.counted(scene)}`;
+    const more = ` (${sharesOf(first.tops)})${this.averaged(scene)}${this.resting(first.tops, scene)}${this.counted(scene)}`;
     const told = { what, who: this.who(first.tops, heads), where: this.taken(first.text, top, scene), more };
     return [this.opener(isOne(first.tops), told), ...this.others(rest, heads)].join(' ');
   }
@@ -170,16 +170,16 @@ class Sentence {
   }
 
   /**
-   * A clause if the top area is an attention sink of its head, with the area that is most above its
-   * average.
+   * A clause if the top area is an attention sink of a head that takes it, with the area that is
+   * most above its average.
    */
-  resting(top, { raised, other }) {
-    const head = this.readings.sinkHead(top.head, this.itemOf(top));
-    if (head === undefined) return '';
+  resting(tops, { raised, other }) {
+    const sink = tops.find((top) => this.readings.isSink(top.head, this.itemOf(top)));
+    if (!sink) return '';
     const best = raised?.();
     const raise = (one) => ({ where: this.named(one, other), head: this.head(one), times: times(one.weight) });
     const found = best ? sentence('; most above its average is {where} ({head}{times} times as much)', raise(best)) : '';
-    return `${sentence(', an attention sink of head {head}', { head: head + 1 })}${found}`;
+    return `${sentence(', an attention sink of head {head}', { head: sink.head + 1 })}${found}`;
   }
 
   /** The item of a span of one item, or -1 for longer spans. */
