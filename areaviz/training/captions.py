@@ -5,7 +5,6 @@ Shapes: B pictures, N captions, T words, M cells, C channels.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -120,10 +119,9 @@ class Captions:
         train = read_captioned_pictures(config.pictures, "train", data, runs, side, config.any_true)
         valid = read_captioned_pictures(config.pictures, "val", data, runs, side)
         _check_told(config)
-        if config.start_run and not (folder / TOKENIZER).exists():
-            # Use the tokenizer of the start run, because its embeddings depend on its token ids.
-            shutil.copyfile(runs / config.start_run / TOKENIZER, folder / TOKENIZER)
-        tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
+        tokenizer = run_tokenizer(
+            folder / TOKENIZER, train.texts(), config.vocabulary, start_run=config.start_run
+        )
         torch.manual_seed(config.seed)
         options, make = GENERATION_NETWORKS[config.network]
         network = make(options(len(tokenizer), **config.model))

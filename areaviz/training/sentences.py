@@ -5,6 +5,7 @@ Shapes: N sentences, T items, V vocabulary, B examples, Q queries (tokens), A ar
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from torch.nn import functional as F
 from areaviz.data.grounding import FUNCTION_WORDS, Boxes
 from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.metrics.pointing import FloatArray, is_pointing_right
+from areaviz.models.checkpoint import TOKENIZER
 from areaviz.trace.areas import AreaGrid
 
 POINTED = 320
@@ -64,12 +66,25 @@ def run_tokenizer(
     level: str = "word",
     symbols: Sequence[str] = (),
     normalised: bool = True,
+    start_run: str = "",
 ) -> Tokenizer:
     """Return the tokenizer of a run.
 
-    It is learned from the training sentences on the first start.
+    It is learned from the training sentences on the first start, or copied from the start run.
+
+    Args:
+        path: The file of the tokenizer in the folder of the run.
+        texts: The training sentences.
+        vocabulary: Maximum number of tokens.
+        level: "character", "token" or "word".
+        symbols: Symbols that are never split.
+        normalised: Whether texts are normalised before they are split.
+        start_run: Name of the run from whose weights this run starts, or "" for none. The
+            embeddings of these weights depend on its token ids.
     """
-    if not path.exists():
+    if start_run and not path.exists():
+        shutil.copyfile(path.parent.parent / start_run / TOKENIZER, path)
+    elif not path.exists():
         Tokenizer.train(texts, level, vocabulary, symbols, normalised).save(path)
     return Tokenizer.load(path)
 

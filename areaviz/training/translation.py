@@ -23,6 +23,7 @@ from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import GenerationNetwork
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
+from areaviz.training.loop import take_best
 from areaviz.training.sentence_pairs import SampledPairs, read_made
 from areaviz.training.sentences import (
     compute_cross_entropy,
@@ -52,6 +53,7 @@ class TranslationConfig(TrainConfig):
         made: Names of made pairs that are added to the training pairs, see `sentence_pairs`.
         sampling: Exponent of subword sampling, see `SampledPairs`. 0 turns sampling off and uses
             the most probable subwords.
+        start_run: Name of the run whose best weights this run starts from, or "" for none.
     """
 
     level: str
@@ -65,6 +67,7 @@ class TranslationConfig(TrainConfig):
     target: str = "de"
     made: Sequence[str] = ()
     sampling: float = 0.0
+    start_run: str = ""
 
 
 @dataclass(slots=True)
@@ -90,7 +93,9 @@ class Translation:
         train, valid = cls.read(config, data, "train"), cls.read(config, data, "val")
         learned, symbols = cls.texts(train)
         path = folder / TOKENIZER
-        tokenizer = run_tokenizer(path, learned, config.vocabulary, config.level, symbols)
+        tokenizer = run_tokenizer(
+            path, learned, config.vocabulary, config.level, symbols, start_run=config.start_run
+        )
         # Train the tokenizer only on gold sentences, so that models with and without made pairs can
         # be compared.
         for name in config.made:
@@ -106,6 +111,8 @@ class Translation:
         network = optimise_for_training(
             build(make_network_options(config, len(tokenizer))).to(device), device
         )
+        if config.start_run:
+            take_best(network, folder.parent / config.start_run, device)
         return cls(
             config, tokenizer, network, pairs, encode_pairs(tokenizer, valid), device, sampled
         )

@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from areaviz.data.tokenizer import END, Tokenizer
+from areaviz.models.checkpoint import TOKENIZER
 from areaviz.trace.errors import InputError
+from areaviz.training.loop import BEST
 from areaviz.training.make_pairs import make_pairs
 from areaviz.training.sentence_pairs import SampledPairs, find_made_pairs, read_made, write_made
 from areaviz.training.translation import Translation, TranslationConfig
@@ -111,9 +114,7 @@ def build(folder: Path, **options: Any) -> Translation:
     return task
 
 
-def device() -> Any:
-    import torch
-
+def device() -> torch.device:
     return torch.device("cpu")
 
 
@@ -125,6 +126,21 @@ def test_translator_card_mentions_made_training_pairs(tmp_path: Path) -> None:
     assert len(more.tokenizer) == len(plain.tokenizer)
     assert more.describe().data["train"].endswith("and the pairs own, which a model made")
     assert plain.describe().data["train"] == "29,000 sentence pairs"
+
+
+def test_translator_starts_from_the_weights_and_tokens_of_another_run(tmp_path: Path) -> None:
+    start = build(tmp_path)
+    folder = tmp_path / "runs" / "first"
+    folder.mkdir()
+    start.save(folder)
+    torch.save(start.network.state_dict(), folder / BEST)
+    (tmp_path / "runs" / "tiny" / TOKENIZER).unlink()
+    task = build(tmp_path, start_run="first", seed=2)
+    torch.testing.assert_close(task.network.state_dict(), start.network.state_dict())
+    assert [*task.train_pairs] == [*start.train_pairs]
+    again = build(tmp_path, seed=2)
+    first, other = next(start.network.parameters()), next(again.network.parameters())
+    assert not torch.equal(first, other)
 
 
 def test_drawn_subwords_follow_from_epoch_and_step(tmp_path: Path) -> None:
