@@ -25,6 +25,9 @@ class TrainConfig:
         schedule: Decay of the rate to zero after the warm-up, "linear" or "cosine".
         average: Number of validations at the end whose weights are averaged, or 0 for none. The
             average is kept if it validates better than all weights before.
+        keep_average: Whether the average is kept even if it validates worse. A model that learns
+            from the outputs of other models can translate better while its loss on the validation
+            sentences, which people wrote, rises.
         task: Name of the task in recipes, see `Task.recipe`.
         pair: Name of a comparison. Models of one comparison differ only in their attention and its
             supervision.
@@ -43,6 +46,7 @@ class TrainConfig:
     warmup: int
     schedule: str = "linear"
     average: int = 0
+    keep_average: bool = False
     task: str = "translation"
     pair: str = ""
     weight_decay: float = 0.0

@@ -175,7 +175,7 @@ class Trainer:
         return sorted(self.folder.glob(f"{RECENT}*.pt"))
 
     def _average(self) -> None:
-        """Keep the mean of the last weights if it validates better than the best of them."""
+        """Keep the mean of the last weights if it validates better, or if the recipe keeps it."""
         states = []
         for path in self._list_recent_weights():
             states.append(torch.load(path, map_location=self.device, weights_only=True))
@@ -187,8 +187,9 @@ class Trainer:
             mean[name] = values.mean(0).to(value.dtype)
         self.network.load_state_dict(mean)
         score, measured = self._measure()
-        self.averaged = {"checkpoints": len(states), **measured, "kept": float(score < self.best)}
-        if score < self.best:
+        is_kept = self.config.keep_average or score < self.best
+        self.averaged = {"checkpoints": len(states), **measured, "kept": float(is_kept)}
+        if is_kept:
             self.best = score
             _write_state(self.folder / BEST, self.network.state_dict())
         # Restore the last weights. The average is only written to a file.

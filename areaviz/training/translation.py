@@ -184,7 +184,7 @@ class Translation:
             licence=texts.licence,
             recipe={
                 "length_limit": compute_length_limit(self.valid_pairs),
-                "chosen_by": "validation loss",
+                "chosen_by": "the last steps" if recipe.keep_average else "validation loss",
             },
         )
 

@@ -154,6 +154,16 @@ def test_averaged_weights_are_kept_if_better(tmp_path: Path) -> None:
         torch.testing.assert_close(best, mean)
 
 
+def test_average_is_kept_though_it_validates_worse_if_asked(tmp_path: Path) -> None:
+    run = trainer(tmp_path, steps=12, average=2, keep_average=True)
+    run.best = -1.0
+    run.train()
+    states = [torch.load(file, weights_only=True) for file in sorted(tmp_path.glob("recent-*.pt"))]
+    mean = {name: (states[0][name] + states[1][name]) / 2 for name in states[0]}
+    torch.testing.assert_close(torch.load(tmp_path / BEST, weights_only=True), mean)
+    assert run.averaged["kept"] == 1 and run.best == run.averaged["valid_loss"]
+
+
 def test_unknown_schedule_is_named(tmp_path: Path) -> None:
     values = {"name": "x", "steps": 1, "peak_rate": 1.0, "warmup": 0, "schedule": "steps"}
     with pytest.raises(InputError, match="linear, cosine"):
