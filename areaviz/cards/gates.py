@@ -114,10 +114,10 @@ def _judge_margin(
     known = [one for one in found if one is not None]
     bound = best(known) + sign * gate.margin if len(known) == len(found) else None
     reached = None if bound is None or value is None else sign * (value - bound) >= 0
-    beside = [
-        f"{key.removeprefix(gate.measure[1]).strip('_')} {_format_value(one, gate.measure, card)}"
-        for key, one in zip(keys, found, strict=True)
-    ]
+    beside = []
+    for key, one in zip(keys, found, strict=True):
+        name = key.removeprefix(gate.measure[1]).strip("_").replace("_", " ")
+        beside.append(f"{name} {_format_value(one, gate.measure, card)}")
     wanted = f"{words} {_format_value(bound, gate.measure, card)} ({', '.join(beside)})"
     why = gate.why if reached is False else ""
     return TargetResult(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)

@@ -124,11 +124,11 @@ def test_margin_is_over_the_best_baseline() -> None:
     assert one.reached and one.wanted.startswith("at least")
     missed = model("a", {**gate, "margin": 0.2}, hit=0.5, hit_uniform=0.1, hit_position=0.4)
     assert judge_targets(missed, {})[0].reached is False
-    error = {**ERROR, "under": ["error_uniform", "error_position"], "margin": 0.1}
-    values = {"error_uniform": 0.5, "error_position": 0.4}
+    error = {**ERROR, "under": ["error_uniform", "error_best_cell"], "margin": 0.1}
+    values = {"error_uniform": 0.5, "error_best_cell": 0.4}
     for value, reached in ((0.25, True), (0.35, False)):
         found = judge_targets(model("a", error, error=value, **values), {})[0]
         assert found.reached is reached
-        assert found.wanted == "at most 30.0% (uniform 50.0%, position 40.0%)"
+        assert found.wanted == "at most 30.0% (uniform 50.0%, best cell 40.0%)"
     unknown = model("a", {**gate, "margin": 0.1}, hit=0.5, hit_uniform=0.1)
     assert judge_targets(unknown, {})[0].reached is None
