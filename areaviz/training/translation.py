@@ -168,8 +168,8 @@ class Translation:
         """Return the task's part of the model card."""
         recipe, options = self.config, self.network.config
         size = f" ({recipe.size})" if recipe.size else ""
-        made = [f" and the pairs {name}, which a model made" for name in recipe.made]
-        texts = read_training_texts("translation", made="".join(made))
+        made = f", and pairs that models made ({', '.join(recipe.made)})" if recipe.made else ""
+        texts = read_training_texts("translation", made=made)
         return Description(
             family=recipe.network,
             title=f"{recipe.level.capitalize()}s, {options.about}{size}",

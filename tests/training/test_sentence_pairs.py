@@ -124,7 +124,9 @@ def test_translator_card_mentions_made_training_pairs(tmp_path: Path) -> None:
     more = build(tmp_path, made=["own"])
     assert len(more.train_pairs) == len(plain.train_pairs) + 1
     assert len(more.tokenizer) == len(plain.tokenizer)
-    assert more.describe().data["train"].endswith("and the pairs own, which a model made")
+    assert (
+        more.describe().data["train"] == "29,000 sentence pairs, and pairs that models made (own)"
+    )
     assert plain.describe().data["train"] == "29,000 sentence pairs"
 
 

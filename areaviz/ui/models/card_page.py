@@ -23,6 +23,7 @@ from areaviz.ui.models.summary import (
     format_training_time,
     get_main_measure,
     get_main_value,
+    get_start_run,
 )
 from areaviz.ui.results.output_warnings import explain_attention_doubt
 from areaviz.views.charts import history_figure
@@ -65,7 +66,9 @@ def _draw_metrics(card: Card, targets: Sequence[TargetResult], cards: Mapping[st
     _draw_metric(places[1], "Targets reached", count_targets(targets), "set in the training recipe")
     _draw_metric(places[2], "Parameters", format_parameters(card), f"exactly {card.parameters:,}")
     machine = card.trained_on.rsplit(",", 1)[0] or "machine unknown"
-    _draw_metric(places[3], "Training", format_training_time(card), machine)
+    start = get_start_run(card)
+    note = f"after {start}" if start else machine
+    _draw_metric(places[3], "Training", format_training_time(card), note)
 
 
 def _describe_attention(card: Card) -> str:

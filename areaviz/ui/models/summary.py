@@ -92,6 +92,11 @@ def format_training_time(card: Card) -> str:
     return f"{found[1]} hours" if found else "–"
 
 
+def get_start_run(card: Card) -> str:
+    """Return the run from whose weights the training started, or "" for initial weights."""
+    return str(card.recipe.get("start_run", ""))
+
+
 def count_targets(targets: Sequence[TargetResult]) -> str:
     """Return how many targets were reached, such as "6 of 8"."""
     if not targets:
@@ -117,6 +122,9 @@ def describe_model(card: Card) -> str:
         reach = f", on texts of up to {card.trained_length:,} items"
     if card.trained_on:
         trained = f" Trained on {card.trained_on}{reach}, with code version {card.code_version}."
+    start = get_start_run(card)
+    if start:
+        trained += f" The time does not include that of {start}, from whose weights it started."
     return (
         f"{card.name}: {reads}, {attention} attention{size}, {card.parameters:,} parameters."
         f"{trained}"

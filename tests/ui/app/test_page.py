@@ -119,26 +119,27 @@ def test_link_stays_unchanged_until_a_change() -> None:
     assert dict(app.query_params) == whole | {"text": "A dog."}
 
 
-def test_click_that_carries_a_replaced_address_changes_nothing_else() -> None:
-    """The browser sent the second change before it received the address of the first one."""
+def replace_an_address() -> AppTest:
+    """Return a page that replaced the address of a link, and a browser that still has it."""
     app = AppTest.from_function(addressed)
     app.query_params["text"] = "A dog."
     app.run()
     app.text_input[0].set_value("A cat.").run()
     app.query_params.clear()
     app.query_params["text"] = "A dog."
+    return app
+
+
+def test_click_that_carries_a_replaced_address_changes_nothing_else() -> None:
+    """The browser sent the second change before it received the address of the first one."""
+    app = replace_an_address()
     app.text_input[0].set_value("A cat sleeps.").run()
     assert not app.exception and app.text_input[0].value == "A cat sleeps."
     assert dict(app.query_params)["text"] == "A cat sleeps."
 
 
 def test_back_button_restores_a_replaced_address() -> None:
-    app = AppTest.from_function(addressed)
-    app.query_params["text"] = "A dog."
-    app.run()
-    app.text_input[0].set_value("A cat.").run()
-    app.query_params.clear()
-    app.query_params["text"] = "A dog."
+    app = replace_an_address()
     app.run()
     assert not app.exception and app.text_input[0].value == "A dog."
     assert dict(app.query_params) == {"text": "A dog."}

@@ -8,11 +8,13 @@ from areaviz.cards.gates import TargetResult
 from areaviz.ui.models.summary import (
     compare_with_twin,
     count_targets,
+    describe_model,
     draw_target_dots,
     find_twin,
     format_main_value,
     format_parameters,
     format_training_time,
+    get_start_run,
     sort_best_first,
 )
 from tests.pages import folder
@@ -50,6 +52,16 @@ def test_parameters_and_training_have_units() -> None:
         "1.7 hours"
     )
     assert format_training_time(replace(AREA, trained_on="")) == "–"
+
+
+def test_card_names_the_run_whose_weights_it_started_from() -> None:
+    trained = replace(AREA, trained_on="CPU (1 thread), x86_64, 0.2 hours")
+    assert get_start_run(trained) == "" and "started" not in describe_model(trained)
+    later = replace(trained, recipe={**AREA.recipe, "start_run": "first"})
+    assert get_start_run(later) == "first"
+    assert describe_model(later).endswith(
+        " The time does not include that of first, from whose weights it started."
+    )
 
 
 def test_twin_differs_only_in_attention() -> None:
