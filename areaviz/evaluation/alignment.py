@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from areaviz.data.examples import Dataset
-from areaviz.evaluation.links import iterate_given_traces
+from areaviz.evaluation.links import compute_diagonal_error_rate, iterate_given_traces
 from areaviz.metrics.alignment_error_rate import LinkCounts
 from areaviz.metrics.best_heads import (
     Chosen,
@@ -57,7 +57,7 @@ def measure_best_alignment(
     best is the error with its 95 % bootstrap interval best_low to best_high over the captions.
     best_val is the error on the captions that chose the heads. best_untrained is the error of the
     untrained network, whose heads are chosen in the same way. best_position is that of the links
-    that the heads make in another caption.
+    that the heads make in another caption. best_diagonal is that of the diagonal.
     """
     maps = collect_linked_maps(model, reported_on)
     counts = [one.counts(best.heads) for one in maps]
@@ -74,6 +74,7 @@ def measure_best_alignment(
             collect_linked_maps(blind, reported_on), untrained.heads
         ),
         "best_position": _add_counts(count_links_by_position(maps, best.heads)).error_rate,
+        "best_diagonal": compute_diagonal_error_rate(reported_on),
     }
 
 
