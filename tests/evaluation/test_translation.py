@@ -85,7 +85,9 @@ def test_test_set_uses_heads_chosen_on_validation(run: Path) -> None:
         chosen, found = card.attention[f"{site}, spans, val"], card.attention[f"{site}, spans"]
         assert chosen.get("layer") == found.get("layer") and chosen.get("head") == found.get("head")
         assert 0 <= found["multi_share"] <= 1
-    assert 0 <= card.attention["word links"]["aer"] <= 1
+    links, best = card.attention["word links"], card.attention["best alignment"]
+    assert 0 <= links["aer"] <= 1
+    assert best["best_diagonal"] == links["aer_diagonal"]
     assert 0 <= card.attention["linked words"]["best_pair"] <= 1
 
 
