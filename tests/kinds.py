@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from areaviz.cards.card import Card, write_card
-from areaviz.data.babi import split_sentence
 from areaviz.data.clip_samples import clip_sample
+from areaviz.data.story_questions import split_sentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.trees import make_flat_tree
 from areaviz.models.captioner import CaptionerConfig

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.data.treebank import separate_punctuation
+from areaviz.data.answer_samples import separate_punctuation
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.recurrent import SITE
 from areaviz.trace.query import item_shares

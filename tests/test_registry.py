@@ -11,10 +11,10 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
+from areaviz.data.answer_samples import separate_punctuation
 from areaviz.data.clip_samples import clip_sample
 from areaviz.data.picture_samples import get_sample, get_sample_sentence, list_sample_names
 from areaviz.data.sound_samples import get_sound_sample
-from areaviz.data.treebank import separate_punctuation
 from areaviz.drawing.base import View, figure_caption
 from areaviz.models import MODELS
 from areaviz.models.digit_reader import DigitReader

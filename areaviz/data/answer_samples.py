@@ -52,6 +52,19 @@ _TREES = (
     "(S (NP The boys) (VP play (PP in (NP the garden))) .)",
     "(S (NP Nobody) (VP knew (NP his name)) .)",
 )
+_APART = (
+    # Punctuation around words. Full stops within "U.S." or "3.5" stay.
+    (re.compile(r"([“”\"()\[\]?!;…$€£%/&—–]|--|\.{2,})"), r" \1 "),
+    (re.compile(r"(?<=\w)-(?=\w)"), " - "),
+    (re.compile(r"([,:])(?=\s|$)"), r" \1"),
+    # The final full stop of a sentence, but not that of "U.S.".
+    (re.compile(r"(?<!\.)(?<!\.[^\W\d_])\.(?=\s*[”\")\]]*\s*$)"), " ."),
+    # Contractions, which a treebank writes as two words.
+    (re.compile(r"(?i)(?<=\w)(n['’]t)\b"), r" \1"),
+    (re.compile(r"(?i)(?<=\w)(['’](?:s|re|ve|ll|d|m))\b"), r" \1"),
+    (re.compile(r"(?i)\b(can)(not)\b"), r"\1 \2"),
+    (re.compile(r"(?i)\b(gon)(na)\b"), r"\1 \2"),
+)
 _PART = re.compile(r"\(([A-Z]+)|\)|[^\s()]+")
 
 
@@ -81,6 +94,13 @@ def linearise_tree(bracketed: str) -> tuple[list[str], str]:
             words.append(part[0])
             tokens.append(WORD)
     return words, " ".join(tokens)
+
+
+def separate_punctuation(sentence: str) -> str:
+    """Separate punctuation and contractions in a sentence by spaces, as a treebank does."""
+    for pattern, replacement in _APART:
+        sentence = pattern.sub(replacement, sentence)
+    return " ".join(sentence.split())
 
 
 def make_stories() -> Dataset:

@@ -6,35 +6,14 @@ Weston et al. 2015, version 1.2, with 1,000 training and 1,000 test questions pe
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from areaviz.data.story_questions import Question
 
 TASKS = range(1, 21)
 VALID_SHARE = 10
 """One story in this many is held out from a training file, for choosing the checkpoint."""
-_WORD = re.compile(r"[\w']+")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question and the story before it."""
-
-    # The number of the task, 1..20.
-    task: int
-    # Sentences, oldest first.
-    facts: tuple[str, ...]
-    text: str
-    # One word, or several words joined by commas.
-    answer: str
-    # Indices of the facts that answer the question, from 0.
-    gold: tuple[int, ...]
-
-
-def split_sentence(sentence: str) -> tuple[str, ...]:
-    """Return the words of a sentence in lower case, without punctuation."""
-    return tuple(_WORD.findall(sentence.lower()))
 
 
 def read_questions(data: Path, split: str, tasks: Sequence[int] = TASKS) -> list[Question]:

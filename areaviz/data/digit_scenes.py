@@ -10,14 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.mnist import SIDE, Images, Labels
-
+SIDE = 28
+"""Side of a digit in pixels."""
 KINDS = {"centred": 28, "translated": 60, "cluttered": 60, "pairs": 100}
 """The kinds of pictures and their sides in pixels."""
 
 CLUTTER, CLUTTER_SIDE = 4, 8
 _INK = 32
 
+Images = npt.NDArray[np.uint8]
+Labels = npt.NDArray[np.int64]
 Boxes = npt.NDArray[np.int64]
 
 

@@ -6,14 +6,10 @@ import gzip
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from areaviz.data.digit_scenes import SIDE, Images, Labels
 from areaviz.trace.errors import BackendError
 
-Images = npt.NDArray[np.uint8]
-Labels = npt.NDArray[np.int64]
-
-SIDE = 28
 VALIDATION = 5000
 """Number of training digits, taken from the end, that are reserved for choosing checkpoints."""
 

@@ -10,7 +10,6 @@ root.
 from __future__ import annotations
 
 import gzip
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +20,6 @@ SPLITS = {"train": "train", "val": "dev", "test": "test", "test_genres": "test2"
 """Maps this project's names of splits to the corpus's names. The genres of "test_genres" (GENTLE)
 do not occur in training."""
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]"}
-_APART = (
-    # Punctuation around words. Full stops within "U.S." or "3.5" stay.
-    (re.compile(r"([“”\"()\[\]?!;…$€£%/&—–]|--|\.{2,})"), r" \1 "),
-    (re.compile(r"(?<=\w)-(?=\w)"), " - "),
-    (re.compile(r"([,:])(?=\s|$)"), r" \1"),
-    # The final full stop of a sentence, but not that of "U.S.".
-    (re.compile(r"(?<!\.)(?<!\.[^\W\d_])\.(?=\s*[”\")\]]*\s*$)"), " ."),
-    # Contractions, which a treebank writes as two words.
-    (re.compile(r"(?i)(?<=\w)(n['’]t)\b"), r" \1"),
-    (re.compile(r"(?i)(?<=\w)(['’](?:s|re|ve|ll|d|m))\b"), r" \1"),
-    (re.compile(r"(?i)\b(can)(not)\b"), r"\1 \2"),
-    (re.compile(r"(?i)\b(gon)(na)\b"), r"\1 \2"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +59,3 @@ def _iterate_sentences(path: Path, split: str) -> Iterator[Parsed]:
             if own == split:
                 text = " ".join(_BRACKETS.get(word, word) for word in words.split())
                 yield Parsed(text, tree, genre)
-
-
-def separate_punctuation(sentence: str) -> str:
-    """Separate punctuation and contractions in a sentence by spaces, as a treebank does."""
-    for pattern, replacement in _APART:
-        sentence = pattern.sub(replacement, sentence)
-    return " ".join(sentence.split())

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.babi import Question, read_questions
+from areaviz.data.babi import read_questions
+from areaviz.data.story_questions import Question
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.answering_model import AnsweringModel
 from areaviz.models.memory_network import MemoryNetwork

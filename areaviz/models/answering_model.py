@@ -15,7 +15,7 @@ import torch
 
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import Card
-from areaviz.data.babi import split_sentence
+from areaviz.data.story_questions import split_sentence
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.device import build_untrained, prepare_for_inference

@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.digit_scenes import DigitScenes
-from areaviz.data.mnist import Images
+from areaviz.data.digit_scenes import DigitScenes, Images
 from areaviz.metrics.localisation import (
     FloatArray,
     IntArray,

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.babi import Question, split_sentence
+from areaviz.data.story_questions import Question, split_sentence
 from areaviz.models.memory_network import MemoryConfig, bag_sentences
 
 

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.digit_scenes import DigitScenes, compose_scenes
-from areaviz.data.mnist import Images, Labels, read_digits
+from areaviz.data.digit_scenes import DigitScenes, Images, Labels, compose_scenes
+from areaviz.data.mnist import read_digits
 from areaviz.models.classifier_pass import REWARDS, ClassifierPass, compute_reading_loss
 from areaviz.models.digit_metrics import measure_reading, to_unit_range
 from areaviz.models.digit_reader import NETWORKS, DigitOptions

@@ -16,7 +16,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.babi import Question, read_questions, split_sentence
+from areaviz.data.babi import read_questions
+from areaviz.data.story_questions import Question, split_sentence
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.question_batches import (
     QuestionBatch,

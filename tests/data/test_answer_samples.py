@@ -12,9 +12,9 @@ from areaviz.data.answer_samples import (
     make_point_sets,
     make_sentences_with_trees,
     make_stories,
+    separate_punctuation,
 )
 from areaviz.data.examples import Example
-from areaviz.data.treebank import separate_punctuation
 from areaviz.trace.facts import make_facts_field
 from areaviz.trace.points import parse_points
 from areaviz.trace.tree import read_tree

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.treebank import MAX_WORDS, Parsed, read_treebank, separate_punctuation
+from areaviz.data.answer_samples import separate_punctuation
+from areaviz.data.treebank import MAX_WORDS, Parsed, read_treebank
 
 Line = tuple[str, str, str]
 """The corpus's name of a split, a sentence with spaces between its words, and its tree."""

@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.babi import split_sentence
+from areaviz.data.answer_samples import separate_punctuation
+from areaviz.data.story_questions import split_sentence
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.data.treebank import separate_punctuation
 from areaviz.drawing.numbered_points import label_positions
 from areaviz.metrics.trees import make_flat_tree
 from areaviz.models.answering_model import AnsweringModel

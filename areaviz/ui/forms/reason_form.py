@@ -10,8 +10,8 @@ import numpy as np
 import streamlit as st
 
 from areaviz.cards.card import Card
+from areaviz.data.answer_samples import separate_punctuation
 from areaviz.data.points import KINDS
-from areaviz.data.treebank import separate_punctuation
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import split_story
 from areaviz.trace.points import EXTENT, format_points
@@ -31,6 +31,7 @@ SAMPLES = {one.question: one for one in STORIES}
 class ReasonState(WhatIfState):
     """The state of the page Reason."""
 
+    is_written_in_pictures = True
     model: str = ""
     # The facts of a story, one per line, and the question.
     facts: str = "\n".join(STORIES[0].facts)
