@@ -1,15 +1,13 @@
-"""The registry of tasks: inputs, training, evaluation, and the metrics that are reported.
+"""The registry of tasks: inputs, samples, and the metrics that are reported.
 
-Training, evaluation, figures and the pages iterate over `TASKS`. Code in higher layers is named by
-its import path ("module:name"), and `import_object` loads it when it is needed. Published figures
-give context. Ours cannot be compared with them directly, because data, networks and runs differ.
+Evaluation, figures and the pages iterate over `TASKS`. Published figures give context. Ours cannot
+be compared with them directly, because data, networks and runs differ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from areaviz.cards.published import AREA_ATTENTION, LSTMS, BySize, Published
@@ -21,15 +19,11 @@ WRITES = frozenset({"weigh", "gate", "hide", "target", "attribution"})
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task, from its recipe to its page.
+    """One task, from its inputs to its page.
 
     Args:
         key: `Card.task`.
         title: Name for users.
-        training: Import path of the task's class in `areaviz.training`.
-        recipe: Name of the task in recipes, if it differs from the key.
-        evaluate: Import path of a function (model, data, split, options) -> `Measured`, or "" for a
-            task whose models are not measured.
         inputs: The input fields.
         texts: Kind of the texts of its examples, see `areaviz.data.text_kinds`, or "" for none.
         samples: The app's own examples, a key of `SAMPLE_SETS`, or "" for a task without them.
@@ -52,9 +46,6 @@ class Task:
 
     key: str
     title: str
-    training: str
-    recipe: str = ""
-    evaluate: str = ""
     inputs: frozenset[str] = frozenset()
     texts: str = ""
     samples: str = ""
@@ -101,8 +92,6 @@ _ALL = (
     Task(
         "translation",
         "Translation",
-        "areaviz.training.translation:Translation",
-        evaluate="areaviz.evaluation.translation:evaluate_translation",
         inputs=frozenset({"source"}),
         texts="sentences",
         samples="Sentences",
@@ -122,9 +111,6 @@ _ALL = (
     Task(
         "caption",
         "Captions",
-        "areaviz.training.captions:Captions",
-        recipe="captions",
-        evaluate="areaviz.evaluation.captions:evaluate_captions",
         inputs=frozenset({"picture"}),
         samples="Scenes to describe",
         opens="scene-captions-told",
@@ -147,8 +133,6 @@ _ALL = (
     Task(
         "picture translation",
         "Translation with a picture",
-        "areaviz.training.picture_translation:PictureTranslation",
-        evaluate="areaviz.evaluation.picture_translation:evaluate_picture_translation",
         inputs=frozenset({"source", "picture"}),
         texts="sentences",
         samples="Scenes with a sentence",
@@ -176,8 +160,6 @@ _ALL = (
     Task(
         "digits",
         "Digits in pictures",
-        "areaviz.training.digits:Digits",
-        evaluate="areaviz.evaluation.digits:evaluate_digits",
         inputs=frozenset({"picture"}),
         texts="digits",
         samples="Digits among clutter",
@@ -199,8 +181,6 @@ _ALL = (
     Task(
         "speech",
         "Spoken digits",
-        "areaviz.training.speech:Speech",
-        evaluate="areaviz.evaluation.speech:evaluate_speech",
         inputs=frozenset({"sound"}),
         samples="Spoken digits",
         opens="speech-hybrid",
@@ -221,8 +201,6 @@ _ALL = (
     Task(
         "video",
         "Clips",
-        "areaviz.training.video:Video",
-        evaluate="areaviz.evaluation.video:evaluate_video",
         inputs=frozenset({"clip"}),
         samples="Moving digits",
         opens="video-both",
@@ -245,8 +223,6 @@ _ALL = (
     Task(
         "points",
         "Hulls and tours",
-        "areaviz.training.pointers:Pointers",
-        evaluate="areaviz.evaluation.points:evaluate_points",
         texts="points",
         samples="Points",
         can=frozenset({"weigh", "hide", "target"}),
@@ -263,8 +239,6 @@ _ALL = (
     Task(
         "parsing",
         "Trees of sentences",
-        "areaviz.training.parsing:Parsing",
-        evaluate="areaviz.evaluation.parsing:evaluate_parsing",
         inputs=frozenset({"source"}),
         texts="trees",
         samples="Sentences with trees",
@@ -295,8 +269,6 @@ _ALL = (
     Task(
         "questions",
         "Questions about a story",
-        "areaviz.training.questions:Questions",
-        evaluate="areaviz.evaluation.questions:evaluate_questions",
         texts="stories",
         samples="Stories",
         opens="memory-stories",
@@ -312,8 +284,6 @@ _ALL = (
     Task(
         "reading",
         "Language models",
-        "areaviz.training.reading:LanguageModelTask",
-        evaluate="areaviz.evaluation.reading:evaluate_reading",
         inputs=frozenset({"source"}),
         texts="sentences",
         samples="Sentences to read",
@@ -337,16 +307,8 @@ _ALL = (
     Task(
         "words of a picture",
         "Picture encoders",
-        "areaviz.training.encoder:EncoderTask",
-        recipe="encoder",
         can=frozenset(),
     ),
 )
 TASKS: Mapping[str, Task] = {task.key: task for task in _ALL}
 """Every task by `Card.task`, in the order of the pages."""
-
-
-def import_object(path: str) -> Any:
-    """Return the object that an import path "module:name" names."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)

@@ -12,11 +12,12 @@ from typing import Any
 
 from areaviz.cards.card import Card, read_card, write_card
 from areaviz.cards.opening import Opening
-from areaviz.cards.tasks import TASKS, import_object
+from areaviz.cards.tasks import TASKS
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_choice
+from areaviz.training.tasks import EVALUATIONS, import_object
 
 Place = tuple[int, int]
 """Layer and head, counted from 0."""
@@ -74,7 +75,7 @@ def evaluate_checkpoint(
     task = TASKS[card.task]
     check_choice("split", split, task.splits)
     model = MODELS[card.family].load(folder, card, choose_device(device))
-    found: Measured = import_object(task.evaluate)(model, data, split, options)
+    found: Measured = import_object(EVALUATIONS[task.key])(model, data, split, options)
     attention = dict(card.attention)
     for name, values in found.attention.items():
         attention[name] = values if options.outputs else {**attention.get(name, {}), **values}

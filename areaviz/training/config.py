@@ -28,7 +28,7 @@ class TrainConfig:
         keep_average: Whether the average is kept even if it validates worse. A model that learns
             from the outputs of other models can translate better while its loss on the validation
             sentences, which people wrote, rises.
-        task: Name of the task in recipes, see `Task.recipe`.
+        task: Name of the task in recipes, see `areaviz.training.tasks.TRAININGS`.
         pair: Name of a comparison. Models of one comparison differ only in their attention and its
             supervision.
         weight_decay: Weight decay of AdamW.

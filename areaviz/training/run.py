@@ -10,13 +10,13 @@ from pathlib import Path
 
 from areaviz import __version__
 from areaviz.cards.card import Card, write_card
-from areaviz.cards.tasks import TASKS, import_object
 from areaviz.models.checkpoint import compute_digests, save_weights
 from areaviz.models.device import choose_device, describe_device
 from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig, read_recipe
 from areaviz.training.loop import Trainer, never, take_best
 from areaviz.training.parallel import join_ranks
+from areaviz.training.tasks import TRAININGS, import_object
 
 
 def load_recipe(path: Path) -> TrainConfig:
@@ -27,19 +27,13 @@ def load_recipe(path: Path) -> TrainConfig:
             unknown or missing.
     """
     values = read_recipe(path)
-    name, tasks = values.get("task", "translation"), list_trainings()
-    if name not in tasks:
+    name = values.get("task", "translation")
+    if name not in TRAININGS:
         raise InputError(
-            f'The recipe {path} has the task "{name}". Choose one of: {", ".join(tasks)}.'
+            f'The recipe {path} has the task "{name}". Choose one of: {", ".join(TRAININGS)}.'
         )
-    config: TrainConfig = import_object(tasks[name]).Recipe.of(values, path)
+    config: TrainConfig = import_object(TRAININGS[name]).Recipe.of(values, path)
     return config
-
-
-def list_trainings() -> dict[str, str]:
-    """Return the import path of each task's training class, by the task's name in recipes."""
-    trained = [task for task in TASKS.values() if task.training]
-    return {task.recipe or task.key: task.training for task in trained}
 
 
 def train(
@@ -72,7 +66,7 @@ def train(
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
     with join_ranks(chosen) as ranks:
-        build = import_object(list_trainings()[config.task]).build
+        build = import_object(TRAININGS[config.task]).build
         task = ranks.in_turn(lambda: build(config, data, folder, chosen))
         trainer = Trainer(task, folder, chosen, ranks=ranks, should_pause=should_pause)
         trainer.train()

@@ -6,23 +6,31 @@ from dataclasses import fields
 
 import pytest
 
-from areaviz.cards.tasks import TASKS, Task, import_object
+from areaviz.cards.tasks import TASKS, Task
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.models.inputs import INPUTS
 from areaviz.training.config import TrainConfig
+from areaviz.training.tasks import EVALUATIONS, TRAININGS, import_object
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.key)
 def test_everything_a_task_names_exists(task: Task) -> None:
-    training = import_object(task.training)
-    assert issubclass(training.Recipe, TrainConfig) and callable(training.build)
-    assert bool(task.evaluate) == bool(task.measures)
-    if task.evaluate:
-        assert callable(import_object(task.evaluate))
+    assert (task.key in EVALUATIONS) == bool(task.measures)
     assert not task.samples or task.samples in SAMPLE_SETS
     if task.samples:
         assert SAMPLE_SETS[task.samples]().texts == task.texts
     assert task.inputs <= set(INPUTS)
+
+
+@pytest.mark.parametrize("path", TRAININGS.values())
+def test_every_training_has_a_recipe(path: str) -> None:
+    training = import_object(path)
+    assert issubclass(training.Recipe, TrainConfig) and callable(training.build)
+
+
+def test_every_task_is_trained_and_measured_tasks_exist() -> None:
+    assert len(TRAININGS) == len(TASKS) and EVALUATIONS.keys() <= TASKS.keys()
+    assert all(callable(import_object(path)) for path in EVALUATIONS.values())
 
 
 def test_tasks_that_generate_differ_in_their_examples() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.cards.tasks import TASKS, import_object
+from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.moving_digits import FRAMES, SIDE, MovingDigit, Window
 from areaviz.evaluation import video
@@ -32,6 +32,7 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
+from areaviz.training.tasks import EVALUATIONS, import_object
 from tests.pages import folder
 
 BLANK = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
@@ -244,5 +245,5 @@ def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
 
 def test_video_task_is_measured() -> None:
     task = TASKS["video"]
-    assert import_object(task.evaluate) is evaluate_video
+    assert import_object(EVALUATIONS["video"]) is evaluate_video
     assert set(task.splits) <= set(video.SEEDS)

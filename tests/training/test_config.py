@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.cards.tasks import import_object
 from areaviz.trace.errors import InputError
-from areaviz.training.run import list_trainings, load_recipe
+from areaviz.training.run import load_recipe
+from areaviz.training.tasks import TRAININGS, import_object
 from areaviz.training.translation import TranslationConfig, make_network_options
 from tests.tiny import tokenizer
 
@@ -19,7 +19,7 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 def test_every_recipe_is_complete(path: Path) -> None:
     config = load_recipe(path)
     assert config.name == path.stem
-    assert isinstance(config, import_object(list_trainings()[config.task]).Recipe)
+    assert isinstance(config, import_object(TRAININGS[config.task]).Recipe)
     if isinstance(config, TranslationConfig):
         options = make_network_options(config, len(tokenizer()))
         assert options.areas(0).extent[1] in (1, 2, 5, 8)

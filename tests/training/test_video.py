@@ -11,7 +11,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.cards.tasks import TASKS, import_object
 from areaviz.data.batches import shift_targets
 from areaviz.data.moving_digits import ACTIONS, DIGITS, FRAMES, SIDE
 from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
@@ -20,6 +19,7 @@ from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import Pass
 from areaviz.training import training_clips
 from areaviz.training.loop import Trainer
+from areaviz.training.tasks import TRAININGS, import_object
 from areaviz.training.video import Video, VideoConfig
 
 CPU = torch.device("cpu")
@@ -80,7 +80,7 @@ def test_card_describes_its_attention(
 
 
 def test_clip_recipes_use_the_video_task() -> None:
-    assert import_object(TASKS["video"].training) is Video and Video.Recipe is VideoConfig
+    assert import_object(TRAININGS["video"]) is Video and Video.Recipe is VideoConfig
 
 
 def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:
