@@ -1,4 +1,4 @@
-"""Retention of users' work: where it is stored, and for how long if the operator sets a limit."""
+"""Retention of users' work: where it is stored, and the removal of what is too old."""
 
 from __future__ import annotations
 
@@ -24,10 +24,6 @@ from areaviz.trace.files import PRIVATE_FILE
 # Environment variable with the address of the store. The default is notes.sqlite next to the
 # analyses.
 NOTES, STORE = "AREAVIZ_NOTES", "notes.sqlite"
-# Environment variable with a number of days. Notes, slices, ratings and analyses that are unchanged
-# for so long are removed. Without it, nothing is removed.
-DAYS = "AREAVIZ_KEEP_DAYS"
-MAX_DAYS = 36_500
 MAX_HEADER_BYTES = 1 << 16
 
 
@@ -58,25 +54,6 @@ def read_stored_judgements(dataset: str) -> list[Judgement]:
     if not os.environ.get(NOTES) and not (find_analyses_folder() / STORE).exists():
         return []
     return Judgements.open(get_notes_address()).list_all(dataset)
-
-
-def keep_days() -> float | None:
-    """Return the retention period in days, or None for no limit.
-
-    Raises:
-        InputError: the environment variable is not a number.
-    """
-    given = os.environ.get(DAYS, "").strip()
-    if not given:
-        return None
-    with suppress(ValueError):
-        days = float(given)
-        if 0 < days <= MAX_DAYS:
-            return days
-    raise InputError(
-        f'{DAYS} is "{given[:40]}" but must be a number of days up to {MAX_DAYS:,}. Correct'
-        " the setting."
-    )
 
 
 def own_analyses(folder: Path, reader: str) -> Iterator[tuple[Path, Header]]:

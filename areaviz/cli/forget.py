@@ -9,13 +9,14 @@ import typer
 
 from areaviz.analysis.age_of_work import AgeOfWork, measure_age_of_work
 from areaviz.analysis.date_check import is_date_steady
-from areaviz.analysis.retention import DAYS, MAX_DAYS, get_notes_address, keep_days, remove_old
+from areaviz.analysis.retention import get_notes_address, remove_old
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.ownership import SHORT_ID
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
+from areaviz.shares.keeping import DAYS, MAX_DAYS, keep_days
 from areaviz.trace.errors import InputError
 
 

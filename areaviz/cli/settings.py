@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 
-from areaviz.analysis.retention import keep_days
+from areaviz.shares.keeping import keep_days
 from areaviz.shares.limits import TABLE, list_limits
 from areaviz.trace.errors import InputError
 

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sql
 
 from areaviz.analysis.date_check import DATES
-from areaviz.analysis.retention import DAYS, NOTES, keep_days
+from areaviz.analysis.retention import NOTES
 from areaviz.analysis.row_lines import Header
 from areaviz.analysis.rows import SETTING, RowFile
 from areaviz.cli import main
@@ -24,6 +24,7 @@ from areaviz.notes.slices import Slice, Slices
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import JUDGEMENTS, SLICES
 from areaviz.notes.store_schema import NOTES as TABLE
+from areaviz.shares.keeping import DAYS, keep_days
 from areaviz.trace.errors import InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from areaviz.analysis.date_check import STEADY, is_date_steady
-from areaviz.analysis.retention import DAYS, NOTES
+from areaviz.analysis.retention import NOTES
 from areaviz.analysis.rows import SETTING
+from areaviz.shares.keeping import DAYS
 from tests.faults.client import Session
 from tests.faults.served import served
 from tests.notes.test_store import assert_untouched, fill, may_mount, saved, small_disk

@@ -23,7 +23,6 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.date_check import DATES, is_date_steady
-from areaviz.analysis.retention import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, find_rows_path
 from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -32,6 +31,7 @@ from areaviz.intake import dataset_builder
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes
 from areaviz.notes.slices import Slice
+from areaviz.shares.keeping import DAYS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form, stored_data

@@ -11,13 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.date_check import is_date_steady
-from areaviz.analysis.retention import (
-    Removed,
-    get_notes_address,
-    keep_days,
-    make_private,
-    remove_old,
-)
+from areaviz.analysis.retention import Removed, get_notes_address, make_private, remove_old
 from areaviz.analysis.row_lines import DamagedHeader, Header, Row
 from areaviz.analysis.rows import RowFile, find_analyses_folder, find_rows_path
 from areaviz.analysis.run import hash_outputs, make_header, make_rows_from_outputs
@@ -30,6 +24,7 @@ from areaviz.notes.error_spans import Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
+from areaviz.shares.keeping import keep_days
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.link_access import check_writing, is_guest
 from areaviz.ui.app.markdown import visible
