@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from areaviz.data.sound_files import read_recording
 from areaviz.data.sounds import resample
 from areaviz.trace.argument_checks import find_file
 from areaviz.trace.errors import InputError
@@ -95,13 +96,12 @@ def _describe_channels(channels: int) -> dict[str, str]:
 
 def _read_file(path: Path, rate: int) -> Samples:
     try:
-        from areaviz.data.sound_files import read_recording
+        found = read_recording(path.read_bytes(), MOST_SECONDS)
     except ImportError as error:
         raise InputError(
             "Reading a recording needs the package soundfile. Install areaviz[app], or give"
             " the samples themselves."
         ) from error
-    found = read_recording(path.read_bytes(), MOST_SECONDS)
     return Samples(
         resample(found.mean_S, found.rate, rate), rate, _describe_channels(found.channels)
     )

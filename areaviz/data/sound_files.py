@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import soundfile
 
 from areaviz.data.format_names import name_file_kind
 from areaviz.data.mp3_frames import is_mp3, with_length
@@ -19,6 +19,9 @@ from areaviz.data.sounds import resample
 from areaviz.data.wave_chunks import is_chunked, with_sizes
 from areaviz.trace.errors import InputError
 from areaviz.trace.sound import RATE, SECONDS, Sound
+
+if TYPE_CHECKING:
+    import soundfile
 
 # WAVEX and RF64 are WAV files with a longer header.
 FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "MP3", "AIFF")
@@ -79,6 +82,9 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
 
 def encode_flac(sound: Sound) -> bytes:
     """Encode a sound as FLAC, which browsers play and which takes half the space of its samples."""
+    # Imported here, because only files need the package, and the base install lacks it.
+    import soundfile
+
     file = io.BytesIO()
     soundfile.write(file, np.array(sound.samples), RATE, format="FLAC", subtype="PCM_16")
     return file.getvalue()
@@ -103,6 +109,8 @@ def read_recording(content: bytes, most_seconds: float) -> Recording:
         InputError: The file is empty, has more than 20 MB, is damaged or has another format. The
             error is also raised if the header fails one of the checks in `_check_header`.
     """
+    import soundfile
+
     if not content:
         raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} recording.")
     if len(content) > MAX_MEGABYTES << 20:
