@@ -92,16 +92,6 @@ def check_rows(weights: FloatArray, called: str) -> None:
         )
 
 
-def check_logs(logs: FloatArray, called: str) -> None:
-    """Check that numbers [..., N] are logarithms of shares, at most 0, or -inf for a share of 0.
-
-    Raises:
-        ValueError: A number is not floating-point, is above 0, or is NaN.
-    """
-    _check_condition(logs.dtype.kind == "f", f"{called} has logarithms of type {logs.dtype}.")
-    _check_condition(bool(logs.max() <= 0), f"{called} has logarithms above 0 or not a number.")
-
-
 def _check_condition(holds: bool, sentence: str) -> None:
     if not holds:
         raise ValueError(sentence)

@@ -18,7 +18,6 @@ from typing import cast
 import numpy as np
 
 from areaviz.trace.areas import AreaGrid, FloatArray
-from areaviz.trace.check import check_logs
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.weights import apply_in_chunks, area_sums, divide_by_sums
@@ -104,6 +103,18 @@ class AreaSoftmax(LazyAreaWeights):
         if not isinstance(logs, LayeredWeights):
             check_logs(logs, "A derived map")
         super().__init__(logs, grid, compute_shares_of_logs)
+
+
+def check_logs(logs: FloatArray, called: str) -> None:
+    """Check that numbers [..., N] are logarithms of shares, at most 0, or -inf for a share of 0.
+
+    Raises:
+        ValueError: A number is not floating-point, is above 0, or is NaN.
+    """
+    if logs.dtype.kind != "f":
+        raise ValueError(f"{called} has logarithms of type {logs.dtype}.")
+    if not logs.max() <= 0:
+        raise ValueError(f"{called} has logarithms above 0 or not a number.")
 
 
 def make_sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap:

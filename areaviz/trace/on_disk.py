@@ -21,9 +21,9 @@ import numpy.typing as npt
 from areaviz.trace import archive
 from areaviz.trace.archive import Header, check_size
 from areaviz.trace.areas import FloatArray
-from areaviz.trace.check import check_logs, check_rows, validate
+from areaviz.trace.check import check_rows, validate
 from areaviz.trace.codec import check_type, document_entry, is_logs, is_weights, refuse_damage
-from areaviz.trace.derived_areas import LazyAreaWeights
+from areaviz.trace.derived_areas import LazyAreaWeights, check_logs
 from areaviz.trace.document import check_version, from_document
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered_weights import Shape
