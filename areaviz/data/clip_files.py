@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from PIL import Image
 
-from areaviz.data.clips import choose_frames
+from areaviz.data.clips import Pixels, choose_frames
 from areaviz.data.format_names import name_file_kind
 from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip
 from areaviz.trace.errors import InputError
@@ -32,8 +31,6 @@ MAX_SECONDS = 5.0
 CONVERT = "ffmpeg -i video.mp4 -t 4 -vf fps=8,scale=128:-1 clip.gif"
 # Duration of a frame in milliseconds, if the file does not give one.
 _USUAL = 100
-
-Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from areaviz.data.sounds import FloatArray
 from areaviz.trace.sound import RATE
-
-FloatArray = npt.NDArray[np.float32]
 
 WINDOW, HOP, TRANSFORM = 200, 80, 256
 """Window length (25 ms), distance between frames (10 ms) and transform length, in samples."""

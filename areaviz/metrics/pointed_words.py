@@ -12,13 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from areaviz.metrics.localisation import BoolArray, IntArray
 from areaviz.trace.best_alignment import STEPS, Choice, shift_by_step
 from areaviz.trace.record import FloatArray
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 ROUNDS = 1000
 """Number of resampled sets of examples for an interval."""
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from areaviz.metrics.localisation import BoolArray, FloatArray, IntArray
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.weights import area_sums, coverage, coverage_shares
 
-FloatArray = npt.NDArray[np.floating]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.int64]
 Box = tuple[float, float, float, float]
 MIDDLE = np.array([0.5])
 """The centre of a picture, as a share of its width or height."""
