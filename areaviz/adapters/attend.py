@@ -35,8 +35,10 @@ class Adapter:
 
 
 # The first adapter that fits is used. The last one fits every module.
-ADAPTERS: tuple[Adapter, ...] = tuple(
-    Adapter(kind.fits, kind.attend) for kind in (transformers_models, timm_models, torch_modules)
+ADAPTERS: tuple[Adapter, ...] = (
+    Adapter(transformers_models.fits, transformers_models.attend),
+    Adapter(timm_models.fits, timm_models.attend),
+    Adapter(torch_modules.fits, torch_modules.attend),
 )
 
 
