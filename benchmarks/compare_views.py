@@ -27,8 +27,7 @@ import numpy as np
 from PIL import Image
 
 from areaviz.drawing.base import View
-from areaviz.drawing.gaze_steps import CANVAS
-from areaviz.drawing.sites import list_sites
+from areaviz.drawing.sites import CANVAS, list_sites
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

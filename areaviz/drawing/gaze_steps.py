@@ -12,11 +12,12 @@ import numpy as np
 from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.select import has_items
+from areaviz.drawing.sites import CANVAS
 from areaviz.drawing.theme import colour_at
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
-GLIMPSES, TRANSFORMER, CANVAS = "glimpses", "transformer", "canvas"
+GLIMPSES, TRANSFORMER = "glimpses", "transformer"
 # Sites of a model that first sees a coarse overview of the picture: the overview, and the glimpses
 # of a run without it.
 CONTEXT, WITHOUT = "context", "without context"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from areaviz.drawing.gaze_steps import CANVAS
 from areaviz.trace.attribution import WAYS, split_attributed_site
 from areaviz.trace.best_alignment import BEST, split_best_site
 from areaviz.trace.derived_areas import AS_AREAS, SUMS, split_derived_site
@@ -13,6 +12,8 @@ from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 
+CANVAS = "canvas"
+"""The site of the picture that a network writes on, which is its input."""
 _FIRST = ("encoder-decoder picture", "encoder-decoder")
 # Sites with attention to one of several pictures, tiles or frames, or to the patches of one.
 _NUMBERED = re.compile(r"(.+) (picture|patches) (\d+)")
