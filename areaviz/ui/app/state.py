@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 from areaviz.cards.card import Card
 from areaviz.cards.former_models import find_successor
@@ -26,6 +26,8 @@ VIEW, COMPARE, LEVEL, WHY, ATTRIBUTION = "view", "compare", "level", "why", "att
 WITHOUT, WHAT_IF, TABLE, COSTS, KINDS = "without", "what_if", "table", "costs", "kinds"
 BRACKETS = "brackets"
 """The names of the other tabs below a result."""
+WRITES_PARAM = "writes"
+"""The URL parameter of a text that the model continues."""
 TOUR = "tour"
 """The URL parameter of the step of the guided tour, which pages keep."""
 _AREA = re.compile(r"[1-9][0-9]{0,5}(-[1-9][0-9]{0,5}){3}")
@@ -76,7 +78,14 @@ class Link:
 
 @dataclass(frozen=True)
 class State:
-    """The state common to all pages. A page adds fields of its own, all with defaults."""
+    """The state common to all pages. A page adds fields of its own, all with defaults.
+
+    Attributes:
+        is_written_in_pictures: whether users write the input in the picture of the result. Such a
+            state has a method `with_text`, which takes the new input.
+    """
+
+    is_written_in_pictures: ClassVar[bool] = False
 
     # The URL parameters that were followed or written last, and their complete form including
     # defaults; None until it is known.

@@ -20,7 +20,6 @@ from areaviz.ui.app.page import get_open_page
 from areaviz.ui.components.items import choose_items, list_queries
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.forms.options import STORED_FILE_KEY
-from areaviz.ui.forms.reason_form import ReasonState
 from areaviz.ui.what_if.state import Interventions, decode_draft
 
 
@@ -70,7 +69,7 @@ def draw_points(trace: Trace, focus: Focus, *, key: str) -> Selection:
 def _can_run_input() -> bool:
     """Return whether the page runs a model on input that the user writes in a picture."""
     is_stored = st.session_state.get(STORED_FILE_KEY) is not None
-    return isinstance(get_open_page().state, ReasonState) and not is_stored
+    return get_open_page().state.is_written_in_pictures and not is_stored
 
 
 def _apply_edit(acts: Any, can_edit: bool) -> None:

@@ -14,8 +14,7 @@ from areaviz.data.paths import LOOKS
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import list_missing_models
 from areaviz.ui.app.frame import draw_page_link
-from areaviz.ui.app.state import LEVEL, build_link_params
-from areaviz.ui.forms.read_form import WRITES_PARAM
+from areaviz.ui.app.state import LEVEL, WRITES_PARAM, build_link_params
 from areaviz.ui.forms.samples import EXAMPLES, Example
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import Cards, Link
+from areaviz.ui.app.state import WRITES_PARAM, Cards, Link
 from areaviz.ui.forms.input_row import draw_input_row, draw_sample_row
 from areaviz.ui.forms.options import (
     ModelState,
@@ -22,8 +22,6 @@ from areaviz.ui.forms.options import (
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.what_if.state import WhatIfState
 
-WRITES_PARAM = "writes"
-"""The URL parameter of a text that the model continues."""
 MODE_LABELS: Mapping[bool, str] = {False: "Read the text", True: "Go on with it"}
 
 
