@@ -13,10 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from areaviz.cards.card import Card
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, find_file
-from areaviz.models.decoder import LENGTH_PENALTY
-from areaviz.models.digit_reader import DigitReader
 from areaviz.trace.errors import InputError
 
 READERS = ("items", "ram", "stn")
@@ -71,6 +67,11 @@ class LiveModel:
             InputError: the engine cannot run this model.
             OSError: a file cannot be read.
         """
+        # These imports load torch, which a page without a live model does not need.
+        from areaviz.data.tokenizer import Tokenizer
+        from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, find_file
+        from areaviz.models.digit_reader import DigitReader
+
         check_live(card, families)
         pieces, facts = None, {}
         if card.family in READERS:
@@ -83,6 +84,8 @@ class LiveModel:
     @property
     def plain(self) -> dict[str, Any]:
         """The entries of the card that the engine needs, for JSON."""
+        from areaviz.models.decoder import LENGTH_PENALTY
+
         card, limit = self.card, self.card.length_limit
         penalty = LENGTH_PENALTY if card.length_penalty is None else card.length_penalty
         return {
