@@ -10,7 +10,6 @@ import typer
 
 from areaviz.cli.live import make_live_html
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
-from areaviz.site.pages import make_site
 
 
 def site(
@@ -32,6 +31,11 @@ def site(
 
     The site opens from a disk, on any static host, and as a static Space of Hugging Face.
     """
+    # These imports load the app, which the other commands do not need.
+    from areaviz.site.pages import make_site
+    from areaviz.ui.analyse.lost_attention import describe_lost_attention
+
     page_of = partial(make_live_html, checkpoints=checkpoints)
-    size = make_site(folder, checkpoints, page_of, tuple(model or ()), address)
+    chosen = tuple(model or ())
+    size = make_site(folder, checkpoints, page_of, describe_lost_attention, chosen, address)
     typer.echo(f"{folder / 'index.html'}: {size / 1e6:.1f} MB in all.")

@@ -13,7 +13,6 @@ from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.app.language import sentence
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
-from areaviz.ui.teach.page import describe_lost_attention
 from areaviz.ui.teach.plan import PLAN_STYLE, PlanRow, build_plan_html, build_plan_rows
 
 NEEDS = message(
@@ -27,7 +26,7 @@ def make_files(site: Site) -> Files:
     """Return the teacher's page."""
     hero = codec.load(HERO)
     rows = build_plan_rows(
-        hero, _load_debate_runs(site, hero.request.model), describe_lost_attention()
+        hero, _load_debate_runs(site, hero.request.model), site.describe_lost_attention()
     )
     plan = Markup(build_plan_html([_link_row(site, row) for row in rows]))
     main = [make_element("p", sentence(NEEDS)), make_raw_element("style", PLAN_STYLE), plan]

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
-from areaviz.analysis.model_comparison import count_wins
-from areaviz.analysis.stored_analysis import MODELS, SET
-from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.paths import ANALYSIS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.ui.analyse.opening_sentence import CHRF_CHANGE_COLUMN
-from areaviz.ui.analyse.stored_data import build_examples_table, read_stored_rows
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.frame import add_styles
@@ -20,16 +16,16 @@ from areaviz.ui.app.language import remove_language, sentence
 from areaviz.ui.home.hero import load_hero_trace
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
 from areaviz.ui.teach.exercise import EXERCISE_PARAM, draw_exercise, draw_exercise_maker
-from areaviz.ui.teach.plan import (
-    PLAN_STYLE,
-    build_plan_html,
-    build_plan_rows,
-    describe_without_attention,
-)
+from areaviz.ui.teach.plan import PLAN_STYLE, build_plan_html, build_plan_rows
 
 
-def draw_teach_page() -> None:
-    """Draw the plan and the maker of exercises, or the exercise that the address names."""
+def draw_teach_page(describe_lost_attention: Callable[[], tuple[str, ...]]) -> None:
+    """Draw the plan and the maker of exercises, or the exercise that the address names.
+
+    Args:
+        describe_lost_attention: function that returns the answer about translation without
+            attention, which is read from the stored analysis.
+    """
     params = remove_language(st.query_params.to_dict())
     hero = load_hero_trace()
     if params.get(EXERCISE_PARAM) == "1":
@@ -63,13 +59,3 @@ def _get_debate_runs(hero: Trace) -> DebateRuns | None:
 def _run_debate_once(model: str) -> DebateRuns:
     """Return the three runs, computed once per process."""
     return run_debate(get_backend(), model)
-
-
-def describe_lost_attention() -> tuple[str, ...]:
-    """Return what the stored analysis says about translation without attention."""
-    dataset = SAMPLE_SETS[SET]()
-    runs = tuple(read_stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
-    table = build_examples_table(runs).sort_values([CHRF_CHANGE_COLUMN, "chrf_1"], kind="stable")
-    better, _, worse = count_wins(table[CHRF_CHANGE_COLUMN].to_numpy(float), "high")
-    worst = {name: str(table.iloc[0][name]) for name in ("text", "output_0", "output_1")}
-    return describe_without_attention(worse, better, len(table), worst)
