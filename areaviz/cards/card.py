@@ -22,6 +22,8 @@ LENGTH_PENALTY = "length_penalty"
 """The entry of a recipe that `Card.length_penalty` reads."""
 POINTING_HEAD = "pointing_head"
 """An entry of the recipe in older cards, which newer cards have in `Card.opening`."""
+SIZES = ("Tiny", "Small", "Base", "Big")
+"""Sizes of networks in reading order."""
 GRAMMAR = "grammar"
 """The entry of a recipe that `Card.grammar` reads."""
 ATTENDING_SITE = "encoder-decoder"
@@ -270,6 +272,26 @@ def read_card(path: Path) -> Card:
         ) from error
     except (ValueError, RecursionError) as error:
         raise BackendError(f"The model card {path} is damaged ({error}). {advice}.") from error
+
+
+def read_cards(checkpoints: Path) -> list[Card]:
+    """Return the cards of a folder of checkpoints in reading order.
+
+    Cards are sorted by task, level (characters first), size (small first), kind of pictures, and
+    attention (regular before area).
+
+    Raises:
+        BackendError: A card cannot be read. The message names it.
+    """
+    tasks = list(TASKS)
+
+    def place(card: Card) -> tuple[object, ...]:
+        size = SIZES.index(card.size) if card.size in SIZES else 0
+        is_regular = card.mechanism == "regular"
+        return tasks.index(card.task), card.level, size, card.pictures, not is_regular, card.name
+
+    cards = [read_card(path) for path in checkpoints.glob("*/card.json")]
+    return sorted(cards, key=place)
 
 
 def parse_card(entries: Any) -> Card:

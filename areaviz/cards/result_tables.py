@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from areaviz.cards.attention_check_tables import look_lines
-from areaviz.cards.card import Card, read_card
+from areaviz.cards.card import Card
 from areaviz.cards.gates import TargetResult, judge_targets
 from areaviz.cards.tasks import TASKS, Task
 
-SIZES = ("Tiny", "Small", "Base", "Big")
 _NOT_MEASURED = "not measured"
-
-
-def read_cards(checkpoints: Path) -> list[Card]:
-    """Return the cards of a folder of checkpoints in reading order.
-
-    Cards are sorted by task, level (characters first), size (small first), kind of pictures, and
-    attention (regular before area).
-
-    Raises:
-        BackendError: A card cannot be read. The message names it.
-    """
-    tasks = list(TASKS)
-
-    def place(card: Card) -> tuple[object, ...]:
-        size = SIZES.index(card.size) if card.size in SIZES else 0
-        is_regular = card.mechanism == "regular"
-        return tasks.index(card.task), card.level, size, card.pictures, not is_regular, card.name
-
-    cards = [read_card(path) for path in checkpoints.glob("*/card.json")]
-    return sorted(cards, key=place)
 
 
 def format_summary(cards: Sequence[Card]) -> list[str]:

@@ -8,14 +8,9 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cards.card import Card
+from areaviz.cards.card import Card, read_cards
 from areaviz.cards.finding_tables import FINDING_TABLES
-from areaviz.cards.result_tables import (
-    format_markdown_row,
-    format_results,
-    format_summary,
-    read_cards,
-)
+from areaviz.cards.result_tables import format_markdown_row, format_results, format_summary
 from areaviz.data.paths import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.key_form_tables import FORM_TABLES, FormTable
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms

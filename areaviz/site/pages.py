@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from areaviz.cards.card import Card
-from areaviz.cards.result_tables import read_cards
+from areaviz.cards.card import Card, read_cards
 from areaviz.data.paths import ASSETS, HOME, OPENINGS
 from areaviz.publish.live_model import check_live
 from areaviz.site import card_pages, gallery, home, lessons, live_pages, readme, teach, tour
