@@ -10,7 +10,6 @@ import typer
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli.options import Checkpoints
 from areaviz.data.paths import CHECKPOINTS
-from areaviz.models.checkpoint import compute_digests, share_tokenizers
 from areaviz.trace.errors import BackendError
 
 
@@ -27,6 +26,9 @@ def digests(
 
     A card without digests gets them. Existing digests only change if --renew names the model.
     """
+    # Imported late, because it imports torch.
+    from areaviz.models.checkpoint import compute_digests, share_tokenizers
+
     if share:
         for path in share_tokenizers(checkpoints):
             typer.echo(f"{path} now holds a tokenizer of several models.")
