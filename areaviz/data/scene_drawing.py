@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageColor, ImageDraw, ImageFilter
 
+from areaviz.data.grounding import Box
 from areaviz.data.scene_grammar import Object
 
 _OVERSAMPLING = 2
@@ -27,7 +28,6 @@ INKS: Mapping[str, tuple[int, int, int]] = {
 }
 _GROUNDS = ("#d6cdbc", "#bccabe", "#bec8d4", "#d0c2c8", "#cacaca", "#b0bab2")
 
-Box = tuple[float, float, float, float]
 Pen = ImageDraw.ImageDraw
 Points = list[tuple[float, float]]
 Shape = Callable[[Pen, Box], object]
