@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from areaviz.cards.card import Card, read_card, write_card
 from areaviz.cards.opening import Opening
 from areaviz.cards.tasks import TASKS
+from areaviz.evaluation.tasks import EVALUATIONS
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_choice
-from areaviz.training.tasks import EVALUATIONS, import_object
 
 Place = tuple[int, int]
 """Layer and head, counted from 0."""
@@ -75,7 +76,7 @@ def evaluate_checkpoint(
     task = TASKS[card.task]
     check_choice("split", split, task.splits)
     model = MODELS[card.family].load(folder, card, choose_device(device))
-    found: Measured = import_object(EVALUATIONS[task.key])(model, data, split, options)
+    found: Measured = resolve_name(EVALUATIONS[task.key])(model, data, split, options)
     attention = dict(card.attention)
     for name, values in found.attention.items():
         attention[name] = values if options.outputs else {**attention.get(name, {}), **values}

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from pkgutil import resolve_name
 
 from areaviz import __version__
 from areaviz.cards.card import Card, write_card
@@ -16,7 +17,7 @@ from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig, read_recipe
 from areaviz.training.loop import Trainer, never, take_best
 from areaviz.training.parallel import join_ranks
-from areaviz.training.tasks import TRAININGS, import_object
+from areaviz.training.tasks import TRAININGS
 
 
 def load_recipe(path: Path) -> TrainConfig:
@@ -32,7 +33,7 @@ def load_recipe(path: Path) -> TrainConfig:
         raise InputError(
             f'The recipe {path} has the task "{name}". Choose one of: {", ".join(TRAININGS)}.'
         )
-    config: TrainConfig = import_object(TRAININGS[name]).Recipe.of(values, path)
+    config: TrainConfig = resolve_name(TRAININGS[name]).Recipe.of(values, path)
     return config
 
 
@@ -66,7 +67,7 @@ def train(
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
     with join_ranks(chosen) as ranks:
-        build = import_object(TRAININGS[config.task]).build
+        build = resolve_name(TRAININGS[config.task]).build
         task = ranks.in_turn(lambda: build(config, data, folder, chosen))
         trainer = Trainer(task, folder, chosen, ranks=ranks, should_pause=should_pause)
         trainer.train()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pkgutil import resolve_name
 
 import pytest
 
 from areaviz.cards.tasks import TASKS, Task
 from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.evaluation.tasks import EVALUATIONS
 from areaviz.models.inputs import INPUTS
 from areaviz.training.config import TrainConfig
-from areaviz.training.tasks import EVALUATIONS, TRAININGS, import_object
+from areaviz.training.tasks import TRAININGS
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.key)
@@ -24,13 +26,13 @@ def test_everything_a_task_names_exists(task: Task) -> None:
 
 @pytest.mark.parametrize("path", TRAININGS.values())
 def test_every_training_has_a_recipe(path: str) -> None:
-    training = import_object(path)
+    training = resolve_name(path)
     assert issubclass(training.Recipe, TrainConfig) and callable(training.build)
 
 
 def test_every_task_is_trained_and_measured_tasks_exist() -> None:
     assert len(TRAININGS) == len(TASKS) and EVALUATIONS.keys() <= TASKS.keys()
-    assert all(callable(import_object(path)) for path in EVALUATIONS.values())
+    assert all(callable(resolve_name(path)) for path in EVALUATIONS.values())
 
 
 def test_tasks_that_generate_differ_in_their_examples() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from areaviz.data.clip_samples import clip_of
 from areaviz.data.moving_digits import FRAMES, SIDE, MovingDigit, Window
 from areaviz.evaluation import video
 from areaviz.evaluation.measure import Options
+from areaviz.evaluation.tasks import EVALUATIONS
 from areaviz.evaluation.video import (
     compute_word_accuracy,
     draw_clips,
@@ -32,7 +34,6 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
-from areaviz.training.tasks import EVALUATIONS, import_object
 from tests.pages import folder
 
 BLANK = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
@@ -245,5 +246,5 @@ def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
 
 def test_video_task_is_measured() -> None:
     task = TASKS["video"]
-    assert import_object(EVALUATIONS["video"]) is evaluate_video
+    assert resolve_name(EVALUATIONS["video"]) is evaluate_video
     assert set(task.splits) <= set(video.SEEDS)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
 from areaviz.trace.errors import InputError
 from areaviz.training.run import load_recipe
-from areaviz.training.tasks import TRAININGS, import_object
+from areaviz.training.tasks import TRAININGS
 from areaviz.training.translation import TranslationConfig, make_network_options
 from tests.tiny import tokenizer
 
@@ -19,7 +20,7 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 def test_every_recipe_is_complete(path: Path) -> None:
     config = load_recipe(path)
     assert config.name == path.stem
-    assert isinstance(config, import_object(TRAININGS[config.task]).Recipe)
+    assert isinstance(config, resolve_name(TRAININGS[config.task]).Recipe)
     if isinstance(config, TranslationConfig):
         options = make_network_options(config, len(tokenizer()))
         assert options.areas(0).extent[1] in (1, 2, 5, 8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import Pass
 from areaviz.training import training_clips
 from areaviz.training.loop import Trainer
-from areaviz.training.tasks import TRAININGS, import_object
+from areaviz.training.tasks import TRAININGS
 from areaviz.training.video import Video, VideoConfig
 
 CPU = torch.device("cpu")
@@ -80,7 +81,7 @@ def test_card_describes_its_attention(
 
 
 def test_clip_recipes_use_the_video_task() -> None:
-    assert import_object(TRAININGS["video"]) is Video and Video.Recipe is VideoConfig
+    assert resolve_name(TRAININGS["video"]) is Video and Video.Recipe is VideoConfig
 
 
 def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:
