@@ -3,22 +3,31 @@
 A table such as `VIEWS` is an `ExtensibleRegistry`: it has its own entries, followed by those of
 installed packages. The table imports the packages when it is first iterated, so a package may
 import any module of areaviz. An entry that cannot be used is left out, and a warning says why.
+
+Parts of areaviz itself that it runs without come in the same way. A clone reads their entries from
+its own pyproject.toml, because its installation may be older.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 # Seconds after which the log names an entry that is still being imported.
 SLOW_SECONDS = 10.0
+_US = "areaviz"
+_PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+"""What a clone declares. An installed package has no such file."""
 
 
 def is_right(thing: object) -> str:
@@ -108,5 +117,29 @@ def package_of(point: EntryPoint) -> str:
 
 def _points(group: str) -> list[EntryPoint]:
     """Return each entry point of a group once, in an order independent of the search path."""
-    points = {(one.name, one.value): one for one in entry_points(group=f"areaviz.{group}")}
+    group = f"{_US}.{group}"
+    found = entry_points(group=group)
+    others = [one for one in found if package_of(one) != _US]
+    ours = _read_clone(group)
+    if ours is None:
+        ours = [one for one in found if package_of(one) == _US]
+    points = {(one.name, one.value): one for one in (*others, *filter(_is_here, ours))}
     return [points[key] for key in sorted(points)]
+
+
+def _read_clone(group: str) -> list[EntryPoint] | None:
+    """Return the entry points that the pyproject.toml of a clone declares, None without one."""
+    project = tomllib.loads(_PROJECT.read_text("utf-8"))["project"] if _PROJECT.exists() else {}
+    if project.get("name") != _US:
+        return None
+    declared = project.get("entry-points", {}).get(group, {})
+    return [EntryPoint(name, value, group) for name, value in declared.items()]
+
+
+def _is_here(point: EntryPoint) -> bool:
+    """Return whether a part of areaviz is installed. An empty folder of it is not."""
+    try:
+        spec = find_spec(point.module)
+    except ModuleNotFoundError:
+        return False
+    return spec is not None and spec.origin is not None

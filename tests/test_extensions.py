@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from areaviz import extensions
+from areaviz import cli, extensions
 from areaviz.analysis import measures
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
@@ -152,6 +152,50 @@ def test_built_in_entries_exist_while_extensions_are_imported(
     numbers = ExtensibleRegistry("numbers", {"one": 1}, whole)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: pytest.fail("too early"))
     assert numbers["one"] == 1
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the pyproject.toml of a clone that declares a part which exists and two others."""
+    project = tmp_path / "pyproject.toml"
+    project.write_text(
+        '[project]\nname = "areaviz"\n[project.entry-points."areaviz.numbers"]\n'
+        'here = "areaviz.extensions:SLOW_SECONDS"\nabsent = "areaviz.nothing:ONE"\n'
+        'deep = "areaviz.nothing.at.all:ONE"\n'
+    )
+    monkeypatch.setattr(extensions, "_PROJECT", project)
+    return project
+
+
+def test_absent_parts_of_areaviz_are_left_out_without_a_warning(
+    clone: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert dict(ExtensibleRegistry("numbers", {"one": 1})) == {"one": 1, "here": 10.0}
+    assert not caplog.records
+
+
+def test_project_of_another_package_is_not_ours(clone: Path) -> None:
+    """Check that packages whose pyproject.toml was installed beside areaviz change nothing."""
+    clone.write_text(clone.read_text().replace('"areaviz"\n', '"other"\n'))
+    assert dict(ExtensibleRegistry("numbers", {"one": 1})) == {"one": 1}
+
+
+def test_commands_of_other_packages_follow_and_replace_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = cli.list_commands()
+    brought = {"train": ("brings", "Break."), "count": ("brings", "Count the areas.")}
+    monkeypatch.setattr(cli, "TABLES", {**cli.TABLES, "theirs": brought})
+    assert [*cli.list_commands()] == [*ours, "count"]
+    assert cli.list_commands() == {**ours, "count": ("brings", "Count the areas.")}
+    assert cli.table_problem(brought) == "" and cli.table_problem({"train": "brings"})
+
+
+def test_without_optional_parts_the_other_commands_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extensions, "_is_here", lambda point: False)
+    monkeypatch.setattr(cli, "TABLES", ExtensibleRegistry("commands", {"": cli.TABLES["areaviz"]}))
+    found = cli.list_commands()
+    assert {"serve", "show", "live"} <= found.keys() and not {"train", "analyse"} & found.keys()
 
 
 def test_table_without_extensions_has_built_in_entries() -> None:

@@ -3,6 +3,9 @@
 A command is a function with the command's name in that module, or a `typer.Typer` if it has
 subcommands. Only the module of the command that runs is imported. `--help` is therefore fast, and
 fetching data does not load torch.
+
+Commands that make models or analyse sets come in through the entry points `areaviz.commands`, as
+those of other packages do. Where they are not installed, they are not listed.
 """
 
 from __future__ import annotations
@@ -14,54 +17,67 @@ from importlib import import_module
 
 import typer
 
+from areaviz.extensions import ExtensibleRegistry
 from areaviz.trace.errors import BackendError, InputError
 
-# Maps each command to its module in `areaviz.cli` and its line in the list of commands.
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "serve": ("serve", "Start the app on this machine, or serve the models to other apps."),
-    "status": ("operator", "Show the status of an app that runs on this machine."),
-    "jobs": ("operator", "List or stop the analyses of an app that runs on this machine."),
-    "train": ("train", "Train a model from a recipe. A killed run resumes."),
-    "evaluate": ("evaluate", "Measure a model on a test set."),
-    "analyse": (
-        "analyse",
-        ("Run a dataset through one or two models and write one row per example."),
+Table = Mapping[str, tuple[str, str]]
+"""Maps each command to its module and its line in the list of commands."""
+
+_OURS: Table = {
+    "serve": (
+        "areaviz.cli.serve",
+        "Start the app on this machine, or serve the models to other apps.",
     ),
-    "forget": (
-        "forget",
-        ("Delete notes, slices and analyses that have not changed for a number of days."),
+    "status": ("areaviz.cli.operator", "Show the status of an app that runs on this machine."),
+    "jobs": (
+        "areaviz.cli.operator",
+        "List or stop the analyses of an app that runs on this machine.",
     ),
-    "compare": ("compare", "Compare two models and write the difference on both model cards."),
-    "heads": (
-        "heads",
-        "Measure what each head of a translator does, compared with an untrained network.",
+    "trace": (
+        "areaviz.cli.trace",
+        "Run a model on a sentence or picture and save what it attended to.",
     ),
-    "align": ("align", "Choose the heads that together align best with known links."),
-    "faithfulness": (
-        "faithfulness",
-        "Measure how faithful an attention map is, compared with random areas.",
+    "show": ("areaviz.cli.view", "Open a saved trace in the browser."),
+    "export": (
+        "areaviz.cli.view",
+        "Write a saved trace as a page (.html), a figure or its numbers.",
     ),
-    "trace": ("trace", "Run a model on a sentence or picture and save what it attended to."),
-    "show": ("view", "Open a saved trace in the browser."),
-    "export": ("view", "Write a saved trace as a page (.html), a figure or its numbers."),
-    "live": ("live", "Write one HTML file that runs a model in the browser."),
-    "site": ("site", "Write a static website with live models, stored runs and cards."),
-    "validate": ("validate", "Check stored traces, or print their JSON schema."),
-    "bench": ("bench", "Run a benchmark of the repository."),
-    "data": ("data", "Download training corpora or the models of this release."),
+    "live": ("areaviz.cli.live", "Write one HTML file that runs a model in the browser."),
+    "site": ("areaviz.cli.site", "Write a static website with live models, stored runs and cards."),
+    "validate": ("areaviz.cli.validate", "Check stored traces, or print their JSON schema."),
     "digests": (
-        "digests",
-        ("Verify model files against the SHA-256 digests on their cards, and add missing digests."),
-    ),
-    "openings": (
-        "openings",
-        ("Renew the stored traces that pages open with. Run this after a model changes."),
-    ),
-    "figures": (
-        "figures",
-        "Write the tables of results in README.md and docs/, from the models' cards.",
+        "areaviz.cli.digests",
+        "Verify model files against the SHA-256 digests on their cards, and add missing digests.",
     ),
 }
+_ORDER = (
+    *("serve", "status", "jobs", "train", "evaluate", "analyse", "forget"),
+    *("compare", "heads", "align", "faithfulness", "trace", "show", "export"),
+    *("live", "site", "validate", "bench", "data", "digests", "openings"),
+    "figures",
+)
+"""The order of the list. Commands of other packages follow."""
+
+
+def table_problem(thing: object) -> str:
+    """Return what is wrong with a table of commands, in words that follow "it"."""
+    if isinstance(thing, Mapping) and all(
+        isinstance(entry, tuple) and len(entry) == 2 for entry in thing.values()
+    ):
+        return ""
+    return "does not map commands to modules and lines of help"
+
+
+TABLES: Mapping[str, Table] = ExtensibleRegistry("commands", {"areaviz": _OURS}, table_problem)
+
+
+def list_commands() -> Table:
+    """Return every command that is installed. Those of areaviz cannot be replaced."""
+    found: dict[str, tuple[str, str]] = {}
+    for table in TABLES.values():
+        found = {**table, **found}
+    known = [name for name in _ORDER if name in found]
+    return {name: found[name] for name in dict.fromkeys((*known, *sorted(found)))}
 
 
 def build(chosen: str | None) -> typer.Typer:
@@ -76,11 +92,11 @@ def build(chosen: str | None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
     )
-    for name, (module, line) in COMMANDS.items():
+    for name, (module, line) in list_commands().items():
         if name != chosen:
             app.command(name, help=line)(_do_nothing)
             continue
-        command = getattr(import_module(f"areaviz.cli.{module}"), name)
+        command = getattr(import_module(module), name)
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, help=line)
         else:
