@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from areaviz.data.paths import find_data_folder
-from areaviz.evaluation.translation import state_difference
 
 
 def compare(
@@ -26,6 +25,8 @@ def compare(
     data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
 ) -> None:
     """State the difference of two models on both cards, with its significance."""
+    from areaviz.evaluation.translation import state_difference
+
     folder = data or find_data_folder()
     typer.echo(
         state_difference(checkpoint, baseline, split, translations, baseline_translations, folder)

@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from areaviz.data.paths import find_data_folder
-from areaviz.evaluation.measure import Options
-from areaviz.evaluation.measure import evaluate_checkpoint as measure
 from areaviz.trace.files import write_whole
 
 
@@ -33,9 +31,11 @@ def evaluate(
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure a model and its attention on a split, and write the results on its card."""
+    from areaviz.evaluation.measure import Options, evaluate_checkpoint
+
     folder = data or find_data_folder()
     options = Options(beam, traces, outputs)
-    card, written = measure(checkpoint, folder, split, options, device)
+    card, written = evaluate_checkpoint(checkpoint, folder, split, options, device)
     for name, values in ((split, card.figures.get(split, {})), *card.attention.items()):
         typer.echo(name)
         for key, value in values.items():

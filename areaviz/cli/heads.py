@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from areaviz.data.paths import find_data_folder
-from areaviz.evaluation.heads import EXAMPLES, add_to_table, make_table_entry
 
+EXAMPLES = 100
+"""Number of sentences from the start of a split over which a table of forms is measured."""
 SHOWN = ("multi_share", "long_exact_lift", "dependence", "dependence_share", "sink")
 
 
@@ -25,6 +26,8 @@ def heads(
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure every head of a translator on validation data, and of its untrained network."""
+    from areaviz.evaluation.heads import add_to_table, make_table_entry
+
     name, entry = make_table_entry(checkpoint, data or find_data_folder(), examples, device)
     if into is not None:  # Write before printing. A closed pipe would end the process here.
         add_to_table(into, name, entry)

@@ -11,10 +11,7 @@ from areaviz.analysis.stored_analysis import store_analysis
 from areaviz.backend.stored import RecordingBackend
 from areaviz.cli.models import open_backend
 from areaviz.data.paths import ASSETS, CHECKPOINTS
-from areaviz.lessons.stored_runs import store_runs
 from areaviz.trace import codec
-from areaviz.ui.home.stored_results import build_hero_trace, store_openings
-from areaviz.ui.home.tile_pictures import draw_pictures
 
 
 def openings(
@@ -28,6 +25,10 @@ def openings(
 
     The pages then open at once, because they show these stored results.
     """
+    from areaviz.lessons.stored_runs import store_runs
+    from areaviz.ui.home.stored_results import build_hero_trace, store_openings
+    from areaviz.ui.home.tile_pictures import draw_pictures
+
     backend = open_backend(checkpoints, "auto", ())
     rows = store_analysis(assets / "analysis", backend.models(), backend.trace)
     typer.echo(f"{assets / 'analysis'}: the rows of {len(rows)} models.")

@@ -9,8 +9,6 @@ from typing import Annotated
 import typer
 
 from areaviz.data.paths import find_data_folder
-from areaviz.training.run import load_recipe
-from areaviz.training.run import train as run
 
 
 def train(
@@ -27,6 +25,9 @@ def train(
     ] = None,
 ) -> None:
     """Train a model from a recipe. An interrupted run continues from its last validation."""
+    from areaviz.training.run import load_recipe
+    from areaviz.training.run import train as run
+
     recipe = load_recipe(config)
     if seed is not None:
         recipe = replace(recipe, seed=seed, name=f"{recipe.name}-seed{seed}")

@@ -27,8 +27,6 @@ from areaviz.trace.files import write_json
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-EXAMPLES = 100
-"""Number of sentences from the start of a split over which a table of forms is measured."""
 ON_CARDS = (
     "dependence",
     "dependence_share",
@@ -121,7 +119,7 @@ def _has_values(row: Sequence[float | None]) -> bool:
 
 
 def make_table_entry(
-    folder: Path, data: Path, examples: int = EXAMPLES, device: str = "auto"
+    folder: Path, data: Path, examples: int, device: str = "auto"
 ) -> tuple[str, dict[str, Any]]:
     """Return the name of a checkpoint's run and its table entry: its training and its heads.
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from areaviz.cards.card import Card, read_card, write_card
-from areaviz.cli import evaluate as module
 from areaviz.cli import main
+from areaviz.evaluation import measure
 from tests.pages import folder
 
 
@@ -30,7 +30,7 @@ def test_evaluate_prints_figures_of_requested_split(
     def measured(place: Path, *_: object) -> tuple[Card, list[str]]:
         return read_card(place / "card.json"), []
 
-    monkeypatch.setattr(module, "measure", measured)
+    monkeypatch.setattr(measure, "evaluate_checkpoint", measured)
     with pytest.raises(SystemExit) as done:
         main(["evaluate", str(checkpoint), "--split", "val"])
     assert not done.value.code and capsys.readouterr().out.split() == ["val", "error:", "0.500"]

@@ -74,7 +74,7 @@ def test_model_without_attention_is_reported(run: Path, tmp_path: Path) -> None:
     card = read_card(run / "card.json")
     write_card(replace(card, mechanism="none"), run / "card.json")
     with pytest.raises(InputError, match=r"attends to nothing, so it has no heads"):
-        make_table_entry(run, tmp_path)
+        make_table_entry(run, tmp_path, examples=2)
 
 
 def test_command_adds_the_run_to_its_table(
