@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.paths import HERO
+from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import (
     QuestionData,
     Texts,
@@ -17,9 +18,6 @@ from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Field
 from areaviz.ui.forms.samples import EXAMPLES
-
-SITE = "encoder-decoder"
-"""The site of the question, in the translation that Home shows."""
 
 
 def make_question(texts: Texts) -> QuestionData:

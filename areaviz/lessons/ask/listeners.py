@@ -13,6 +13,7 @@ import numpy as np
 from areaviz.cards.card import Card
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.drawing.pictures import encode_matrix
+from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.metrics.speech import find_boundary_hits
 from areaviz.trace.errors import BackendError
@@ -21,7 +22,7 @@ from areaviz.trace.request import Request
 from areaviz.trace.sound import RATE
 from areaviz.ui.app.engine import get_backend
 
-SITE, SOUND = "encoder-decoder", "digits-repeats"
+SOUND = "digits-repeats"
 LISTENERS = ("speech-content", "speech-hybrid")
 """The two models. They differ only in how they score a moment of the recording.
 

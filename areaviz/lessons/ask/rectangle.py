@@ -11,14 +11,15 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import find_scene_sample, get_sample
 from areaviz.data.scenes import Scene
 from areaviz.drawing.pictures import to_data_uri
+from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts, to_percent
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import get_backend
 
-SITE, PICTURE = "encoder-decoder", "scene-34"
-"""The site and the picture. The page Caption first shows this picture, with a right sentence."""
+PICTURE = "scene-34"
+"""The picture. The page Caption first shows it, with a right sentence."""
 
 
 @dataclass(frozen=True, slots=True)
