@@ -286,11 +286,10 @@ def check_origins(origins: list[str]) -> None:
 def make_operator_commands(connections: Connections) -> dict[str, Command]:
     """Return the operator's commands by name. `areaviz/gateway/operator.py` runs them."""
     from areaviz.gateway.serving import process_stats
-    from areaviz.ui.app.jobs import describe_work, list_analyses, stop_analysis
+    from areaviz.ui.app.work import describe_work, list_work_commands
 
     started = time.monotonic()
     return {
         "status": lambda words: process_stats(started, connections) | describe_work(),
-        "jobs": list_analyses,
-        "jobs stop": stop_analysis,
+        **list_work_commands(),
     }

@@ -9,10 +9,8 @@ import streamlit as st
 
 from areaviz.analysis.jobs import Jobs
 from areaviz.backend.fair import find_mark
-from areaviz.shares.limits import list_limits
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.budget import get_disk_budget, get_memory_budget
-from areaviz.ui.app.engine import count_waiting_requests, list_load_by_user
+from areaviz.ui.app.work import BackgroundWork
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
@@ -21,23 +19,11 @@ def get_jobs() -> Jobs:
     return Jobs()
 
 
-def describe_work() -> dict[str, object]:
-    """Return the amount of work in progress and its users, as JSON values.
-
-    `count_waiting_requests` is None if no model was opened yet or the models run elsewhere.
-    `question_load` contains the predicted seconds of computation for each user.
-    """
+def describe_analyses() -> dict[str, object]:
+    """Return the number of running analyses, in all and by user."""
     running = get_jobs().running()
     owners = Counter(find_mark(job.owner) for job in running)
-    return {
-        "requests_waiting": count_waiting_requests(),
-        "question_load": list_load_by_user(),
-        "analyses_running": len(running),
-        "analyses_by_reader": dict(owners.most_common()),
-        "attention_megabytes": get_memory_budget().list_mebibytes_by_user(),
-        "upload_megabytes_on_disk": get_disk_budget().list_mebibytes_by_user(),
-        "limits": list_limits(),
-    }
+    return {"analyses_running": len(running), "analyses_by_reader": dict(owners.most_common())}
 
 
 def list_analyses(words: Sequence[str]) -> list[dict[str, object]]:
@@ -54,3 +40,6 @@ def stop_analysis(words: Sequence[str]) -> dict[str, object]:
     if len(words) != 1 or not (words[0].isascii() and words[0].isdigit()):
         raise InputError("Name the number of one analysis. python -m areaviz jobs lists them.")
     return get_jobs().stop(int(words[0])).entry
+
+
+ANALYSES = BackgroundWork(describe_analyses, {"jobs": list_analyses, "jobs stop": stop_analysis})

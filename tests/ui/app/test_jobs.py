@@ -8,8 +8,9 @@ from areaviz.analysis.jobs import Job, Jobs
 from areaviz.backend.fair import find_mark
 from areaviz.cli.operator import format_values
 from areaviz.ui.app import jobs as jobs_module
+from areaviz.ui.app import work as work_module
 from areaviz.ui.app.budget import BYTES_PER_MIB, Budget
-from areaviz.ui.app.jobs import describe_work
+from areaviz.ui.app.work import describe_work
 
 
 def until_stopped(job: Job) -> None:
@@ -24,7 +25,7 @@ def test_describe_work_lists_analyses_by_user_and_limits(
     monkeypatch.setattr(jobs_module, "get_jobs", lambda: jobs)
     # Use an own budget, because earlier tests may have left attention in that of the process.
     memory = Budget(BYTES_PER_MIB, "attention")
-    monkeypatch.setattr(jobs_module, "get_memory_budget", lambda: memory)
+    monkeypatch.setattr(work_module, "get_memory_budget", lambda: memory)
     begun = [jobs.start(key, until_stopped, "a" * 32, "set") for key in "xy"]
     try:
         found = describe_work()
