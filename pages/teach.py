@@ -1,7 +1,6 @@
 """A lesson of 45 minutes for teachers, and links to exercises that they make."""
 
 from areaviz.texts.catalogue import message
-from areaviz.ui.analyse.lost_attention import describe_lost_attention
 from areaviz.ui.app.frame import draw_page_frame
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
@@ -18,4 +17,4 @@ draw_page_frame(
         heading=message("One lesson, 45 minutes"),
     )
 )
-draw_teach_page(describe_lost_attention)
+draw_teach_page()

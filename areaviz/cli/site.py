@@ -31,11 +31,9 @@ def site(
 
     The site opens from a disk, on any static host, and as a static Space of Hugging Face.
     """
-    # These imports load the app, which the other commands do not need.
+    # Imported late, because it imports the app, which the other commands do not need.
     from areaviz.site.pages import make_site
-    from areaviz.ui.analyse.lost_attention import describe_lost_attention
 
     page_of = partial(make_live_html, checkpoints=checkpoints)
-    chosen = tuple(model or ())
-    size = make_site(folder, checkpoints, page_of, describe_lost_attention, chosen, address)
+    size = make_site(folder, checkpoints, page_of, tuple(model or ()), address)
     typer.echo(f"{folder / 'index.html'}: {size / 1e6:.1f} MB in all.")

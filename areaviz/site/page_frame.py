@@ -29,8 +29,6 @@ class Site:
         stored: the files of the gallery's traces, by the name of their model.
         menu: the pages in the menu.
         live_page: function that returns the live page of a model.
-        describe_lost_attention: function that returns the answer of the teacher's page about
-            translation without attention.
         checkpoints: the folder of the models.
         address: the web address of the site's folder, or "" if it is unknown.
         language: the language of the pages that are written.
@@ -41,7 +39,6 @@ class Site:
     stored: Mapping[str, Path]
     menu: Sequence[SitePage]
     live_page: Callable[[str], str]
-    describe_lost_attention: Callable[[], tuple[str, ...]]
     checkpoints: Path
     address: str = ""
     language: str = ENGLISH

@@ -40,7 +40,6 @@ def make_site(
     folder: Path,
     checkpoints: Path,
     live_page: Callable[[str], str],
-    describe_lost_attention: Callable[[], tuple[str, ...]],
     models: Sequence[str] = (),
     address: str = "",
 ) -> int:
@@ -50,8 +49,6 @@ def make_site(
         folder: the folder to write. It must be new, empty or an older site.
         checkpoints: the folder of the models.
         live_page: function that returns the live page of a model.
-        describe_lost_attention: function that returns the answer of the teacher's page about
-            translation without attention.
         models: the models that get a live page. () chooses one for each family, level and task.
         address: the web address of the site's folder, which shared links need for their picture, or
             "" if it is unknown.
@@ -71,9 +68,7 @@ def make_site(
     stored = gallery.list_stored_traces(HOME, OPENINGS)
     stored = {name: path for name, path in stored.items() if name in cards}
     live = models or choose_live_models(cards, tuple(stored))
-    site = Site(
-        cards, live, stored, PAGES, live_page, describe_lost_attention, checkpoints, address
-    )
+    site = Site(cards, live, stored, PAGES, live_page, checkpoints, address)
     size = _write_picture(folder) if address else 0
     written = [iterate_files(replace(site, language=code)) for code in LANGUAGES]
     for path, text in chain(readme.make_files(site), *written):

@@ -13,7 +13,13 @@ from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.app.language import sentence
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
-from areaviz.ui.teach.plan import PLAN_STYLE, PlanRow, build_plan_html, build_plan_rows
+from areaviz.ui.teach.plan import (
+    PLAN_STYLE,
+    PlanRow,
+    build_plan_html,
+    build_plan_rows,
+    describe_lost_attention,
+)
 
 NEEDS = message(
     "You need English, and German helps. There are no accounts and no names. The pages work without"
@@ -26,7 +32,7 @@ def make_files(site: Site) -> Files:
     """Return the teacher's page."""
     hero = codec.load(HERO)
     rows = build_plan_rows(
-        hero, _load_debate_runs(site, hero.request.model), site.describe_lost_attention()
+        hero, _load_debate_runs(site, hero.request.model), describe_lost_attention()
     )
     plan = Markup(build_plan_html([_link_row(site, row) for row in rows]))
     main = [make_element("p", sentence(NEEDS)), make_raw_element("style", PLAN_STYLE), plan]

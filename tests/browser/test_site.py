@@ -20,7 +20,6 @@ from areaviz.site.gallery import list_stored_traces
 from areaviz.site.page_frame import Site
 from areaviz.site.pages import LARGEST, PAGES, iterate_files, make_site
 from areaviz.texts.catalogue import PSEUDO
-from areaviz.ui.analyse.lost_attention import describe_lost_attention
 from areaviz.ui.tour.steps import TOUR_STORY
 from tests.browser.test_languages import CLIPPED, SHOWN, data_words
 
@@ -35,8 +34,7 @@ INNER = (
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "made"
-    page_of = partial(make_live_html, checkpoints=CHECKPOINTS)
-    size = make_site(folder, CHECKPOINTS, page_of, describe_lost_attention)
+    size = make_site(folder, CHECKPOINTS, partial(make_live_html, checkpoints=CHECKPOINTS))
     assert size == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     assert size <= LARGEST
     return folder
@@ -137,7 +135,7 @@ def test_address_link_and_browser_choose_the_language(chromium: Any, site: Path)
 def test_no_text_of_a_translated_page_stays_english(page: Page, tmp_path: Path) -> None:
     traces = list_stored_traces(HOME, OPENINGS)
     none: dict[str, Any] = {}
-    site = Site(none, (), traces, PAGES, str, describe_lost_attention, CHECKPOINTS, language=PSEUDO)
+    site = Site(none, (), traces, PAGES, str, CHECKPOINTS, language=PSEUDO)
     known = data_words() | SITE_DATA | set(re.findall(r"\w+", f"{TOUR_STORY.text} {WORDS}"))
     for path, text in iterate_files(site):
         file = tmp_path / path

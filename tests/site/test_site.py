@@ -15,7 +15,6 @@ from areaviz.data.paths import CHECKPOINTS
 from areaviz.lessons.questions import QUESTIONS
 from areaviz.site.pages import PAGES, make_site
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse.lost_attention import describe_lost_attention
 
 LIVE = "memory-stories"
 page_of = partial(make_live_html, checkpoints=CHECKPOINTS)
@@ -24,20 +23,13 @@ page_of = partial(make_live_html, checkpoints=CHECKPOINTS)
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "made"
-    make_site(folder, CHECKPOINTS, page_of, describe_lost_attention, (LIVE,))
+    make_site(folder, CHECKPOINTS, page_of, (LIVE,))
     return folder
 
 
 @pytest.mark.long
 def test_pages_of_a_site_with_an_address_name_their_picture(tmp_path: Path, site: Path) -> None:
-    make_site(
-        tmp_path,
-        CHECKPOINTS,
-        page_of,
-        describe_lost_attention,
-        (LIVE,),
-        "https://example.org/areas/",
-    )
+    make_site(tmp_path, CHECKPOINTS, page_of, (LIVE,), "https://example.org/areas/")
     text = (tmp_path / "index.html").read_text("utf-8")
     tags = dict(re.findall(r'<meta property="(og:\w+)" content="([^"]*)">', text))
     assert tags["og:image"] == "https://example.org/areas/share.png"
@@ -87,15 +79,15 @@ def test_readme_describes_a_static_space(site: Path) -> None:
 def test_make_site_overwrites_only_an_older_site(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear reader")
     with pytest.raises(InputError, match="contains other files"):
-        make_site(tmp_path, CHECKPOINTS, page_of, describe_lost_attention, (LIVE,))
+        make_site(tmp_path, CHECKPOINTS, page_of, (LIVE,))
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_make_site_refuses_models_that_are_unknown_or_do_not_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='no model "nobody"'):
-        make_site(tmp_path / "a", CHECKPOINTS, page_of, describe_lost_attention, ("nobody",))
+        make_site(tmp_path / "a", CHECKPOINTS, page_of, ("nobody",))
     with pytest.raises(InputError, match="cannot run in a page"):
-        make_site(tmp_path / "b", CHECKPOINTS, page_of, describe_lost_attention, ("speech-hybrid",))
+        make_site(tmp_path / "b", CHECKPOINTS, page_of, ("speech-hybrid",))
 
 
 def test_teacher_plan_has_working_links_and_debate(site: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from areaviz.texts.catalogue import message
@@ -16,16 +14,16 @@ from areaviz.ui.app.language import remove_language, sentence
 from areaviz.ui.home.hero import load_hero_trace
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
 from areaviz.ui.teach.exercise import EXERCISE_PARAM, draw_exercise, draw_exercise_maker
-from areaviz.ui.teach.plan import PLAN_STYLE, build_plan_html, build_plan_rows
+from areaviz.ui.teach.plan import (
+    PLAN_STYLE,
+    build_plan_html,
+    build_plan_rows,
+    describe_lost_attention,
+)
 
 
-def draw_teach_page(describe_lost_attention: Callable[[], tuple[str, ...]]) -> None:
-    """Draw the plan and the maker of exercises, or the exercise that the address names.
-
-    Args:
-        describe_lost_attention: function that returns the answer about translation without
-            attention, which is read from the stored analysis.
-    """
+def draw_teach_page() -> None:
+    """Draw the plan and the maker of exercises, or the exercise that the address names."""
     params = remove_language(st.query_params.to_dict())
     hero = load_hero_trace()
     if params.get(EXERCISE_PARAM) == "1":

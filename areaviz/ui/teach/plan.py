@@ -6,11 +6,12 @@ the answers are left out and lines to write on appear.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlencode
 
+from areaviz.extensions import ExtensibleRegistry
 from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.texts.catalogue import use_decimal_mark
 from areaviz.trace.areas import AreaGrid
@@ -24,6 +25,12 @@ from areaviz.ui.tour.step_texts import format_percent, get_span_text, list_top_a
 
 SUMMED_ITEMS = (2, 3, 5, 6)
 """The items of lesson 3."""
+LOST_ATTENTION: Mapping[str, Callable[[], tuple[str, ...]]] = ExtensibleRegistry(
+    "lost_attention", {}
+)
+"""Functions that return the answer about translation without attention. The analysis of sets brings
+one, which reads its stored rows.
+"""
 PLAN_STYLE = """
 .plan { border-top: 1px solid #8886; }
 .plan-row { display: grid; grid-template-columns: 92px minmax(0, 1.25fr) minmax(0, 1fr);
@@ -297,6 +304,11 @@ def _build_links(links: Sequence[tuple[str, str]]) -> str:
         address = escape(add_language(to))
         made.append(f'<a href="{address}" target="_self">{escape(label)}</a>')
     return "".join(made)
+
+
+def describe_lost_attention() -> tuple[str, ...]:
+    """Return the answer about translation without attention, () if no part of the app knows it."""
+    return tuple(text for describe in LOST_ATTENTION.values() for text in describe())
 
 
 def describe_without_attention(
