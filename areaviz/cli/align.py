@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli.analyse_input import Given, read_given
 from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.metrics.best_heads import SITE
@@ -45,6 +44,8 @@ def align(
 
     The report also has the results of baselines.
     """
+    from areaviz.cli.analyse_input import Given, read_given
+
     references = () if reference is None else (reference,)
     examples = read_given(
         Given(str(source), references, links, columns=column or ())

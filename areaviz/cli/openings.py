@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.stored_analysis import store_analysis
 from areaviz.backend.stored import RecordingBackend
 from areaviz.cli.models import open_backend
 from areaviz.data.paths import ASSETS, CHECKPOINTS
@@ -25,6 +24,7 @@ def openings(
 
     The pages then open at once, because they show these stored results.
     """
+    from areaviz.analysis.stored_analysis import store_analysis
     from areaviz.lessons.stored_runs import store_runs
     from areaviz.ui.home.stored_results import build_hero_trace, store_openings
     from areaviz.ui.home.tile_pictures import draw_pictures

@@ -18,7 +18,6 @@ from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.jhmdb import Film, read_films, read_frames
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.action_classifier import ActionClassifier
-from areaviz.metrics.captions import score_captions
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.trace.clip import Clip
@@ -79,6 +78,8 @@ def score_sentences(
     "words" is the share of content words of the references that occur anywhere in the output.
     "action" is the share of outputs from which a classifier reads the right action.
     """
+    from areaviz.metrics.captions import score_captions
+
     scored = score_captions(written, [(film.text,) for film in films])
     found = {name: float(scored[name]) for name in ("bleu_1", "bleu_4", "rouge_l", "cider_d")}
     right, actions = [], []

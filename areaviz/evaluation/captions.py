@@ -21,7 +21,6 @@ from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
 from areaviz.evaluation.opening_choice import choose_openings, make_pointing_opening
 from areaviz.metrics.area_hits import compute_area_hits
-from areaviz.metrics.captions import score_captions
 from areaviz.metrics.head_choice import find_largest
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
@@ -103,6 +102,8 @@ def evaluate_captions(model: GenerationModel, data: Path, split: str, options: O
 
 def _write_captions(model: GenerationModel, held: Held, options: Options) -> Measured:
     """Write a caption for every picture and score the captions."""
+    from areaviz.metrics.captions import score_captions
+
     requests = [
         Request(model.card.name, "", options.method, options.beam, picture=picture)
         for picture in held.pictures

@@ -24,7 +24,6 @@ from areaviz.evaluation.opening_choice import choose_openings, make_pointing_ope
 from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_share_of_right_words
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
-from areaviz.metrics.translation import score_translations
 from areaviz.models.doubly_attentive import SITES
 from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
@@ -96,6 +95,8 @@ def evaluate_picture_translation(
 
 def _write_translations(model: GenerationModel, held: PicturePairs, options: Options) -> Measured:
     """Translate in each condition and score the translations."""
+    from areaviz.metrics.translation import score_translations
+
     seen = make_conditions(held.pictures)
     outputs = {
         name: translate_texts(model, held.sources, pictures, options)

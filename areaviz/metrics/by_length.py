@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from sacrebleu.metrics.bleu import BLEU
 
 THIRDS = ("short", "middle", "long")
 """The names of the thirds of a dataset, by the length of its sources."""
@@ -87,6 +86,8 @@ def compute_gains_by_length(
 
 def _count_matches(hypotheses: Texts, references: Texts) -> Ints:
     """Return the counts of each sentence, int64 [N, C]."""
+    from sacrebleu.metrics.bleu import BLEU
+
     metric, rows = BLEU(), []
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         found = metric.corpus_score([hypothesis], [[reference]])
@@ -108,6 +109,8 @@ def _compute_bleus(sums_SC: Ints) -> Floats:
 
 def _compute_bleu(sums_C: Ints) -> float:
     """Return BLEU, 0..100, from summed counts."""
+    from sacrebleu.metrics.bleu import BLEU
+
     correct, total = sums_C[:_ORDERS].tolist(), sums_C[_ORDERS : 2 * _ORDERS].tolist()
     hypothesis, reference = sums_C[2 * _ORDERS :].tolist()
     return float(BLEU.compute_bleu(correct, total, hypothesis, reference, "exp").score)
