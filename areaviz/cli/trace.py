@@ -28,7 +28,7 @@ from areaviz.data.picture_samples import get_sample
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.data.sound_samples import get_sound_sample
 from areaviz.publish.export import export
-from areaviz.trace import codec
+from areaviz.trace.codec import save
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 from areaviz.trace.request import Request
@@ -81,7 +81,7 @@ def trace(
     request = Request(named_model.name, text, *make_decoding_options(beam), area_size, **media)
     found = named_model.open().trace(request)
     if file.suffix == ".npz":
-        codec.save(found, file)
+        save(found, file)
     else:
         export(found, file)
     typer.echo(found.fields[found.output.field].raw)

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from areaviz.drawing.labels import pluralise
-from areaviz.trace import codec
 from areaviz.trace.arrays_file import holds_trace, open_npz
+from areaviz.trace.codec import read_version, refuse_damage
 from areaviz.trace.errors import InputError
 from areaviz.trace.on_disk import OPERATOR
 from areaviz.trace.record import Trace
@@ -62,9 +62,9 @@ def describe_file(path: Path) -> str:
     # Opening a pipe would block until something is written to it.
     if path.exists() and not path.is_file():
         raise InputError("This is not a file. Give a stored trace or an npz file of arrays.")
-    with codec.refuse_damage(), path.open("rb") as file:
+    with refuse_damage(), path.open("rb") as file:
         if holds_trace(file, OPERATOR):
-            kind = f"a trace, version {codec.read_version(file)}, of"
+            kind = f"a trace, version {read_version(file)}, of"
         else:
             kind = "arrays, which make a trace:"
         return f"{kind} {_describe_maps(open_npz(file, room=OPERATOR))}."

@@ -19,8 +19,14 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace import archive, codec
-from areaviz.trace.archive import Header
+from areaviz.trace.archive import (
+    Header,
+    check_archive,
+    check_filled,
+    read_array,
+    read_header,
+    read_rows,
+)
 from areaviz.trace.arrays import (
     AREA_SIZE,
     MAX_ITEMS,
@@ -31,6 +37,7 @@ from areaviz.trace.arrays import (
     check_shape,
     make_frame,
 )
+from areaviz.trace.codec import DOCUMENT
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.limits import AREA_SIZES, check_range, shorten
 from areaviz.trace.on_disk import UPLOADED, SizeLimits, open_trace
@@ -62,9 +69,9 @@ def holds_trace(file: BinaryIO, room: SizeLimits = UPLOADED) -> bool:
         InputError: The file is not an archive.
     """
     with _name_file_in_errors():
-        archive.check_archive(file, _REFUSAL, room.file)
+        check_archive(file, _REFUSAL, room.file)
         with zipfile.ZipFile(file) as opened:
-            return codec.DOCUMENT in opened.namelist()
+            return DOCUMENT in opened.namelist()
 
 
 def open_npz(
@@ -137,18 +144,18 @@ def _read_arrays(
     opened: zipfile.ZipFile, area_size: int, name: str, room: SizeLimits, reserve: Reserve
 ) -> Trace:
     entries = _list_entries(opened)
-    headers = {one: archive.read_header(opened, entry) for one, entry in entries.items()}
+    headers = {one: read_header(opened, entry) for one, entry in entries.items()}
     shape = None
     if "shape" in entries:
         _check_pair(headers["shape"])
-        rows, columns = archive.read_array(opened, entries["shape"], headers["shape"]).tolist()
+        rows, columns = read_array(opened, entries["shape"], headers["shape"]).tolist()
         shape = (int(rows), int(columns))
     _check_headers(headers, shape, area_size, room)
     for one, entry in entries.items():
-        archive.check_filled(entry, headers[one])
+        check_filled(entry, headers[one])
     small: dict[str, Any] = {}
     for one in entries.keys() & {"memory", "queries", "picture"}:
-        small[one] = archive.read_array(opened, entries[one], headers[one])
+        small[one] = read_array(opened, entries[one], headers[one])
     memory, queries = _convert_labels(small.get("memory")), _convert_labels(small.get("queries"))
     weights = headers["weights"]
     frame = make_frame(weights.shape, memory, queries, shape, small.get("picture"), name)
@@ -168,7 +175,7 @@ def _iterate_blocks(
 ) -> Iterator[npt.NDArray[Any]]:
     """Yield the rows of the weights in order, several at a time."""
     if not header.by_columns:
-        yield from archive.read_rows(opened, entry, header)
+        yield from read_rows(opened, entry, header)
         return
     # Column-major order scatters each row, so the whole array has to be unpacked.
     if header.nbytes > room.layer:
@@ -177,7 +184,7 @@ def _iterate_blocks(
             f" MiB, but the limit for that order is {room.layer // 2**20} MiB. Save"
             " numpy.ascontiguousarray(weights)."
         )
-    yield archive.read_array(opened, entry, header).reshape(-1, header.shape[-1])
+    yield read_array(opened, entry, header).reshape(-1, header.shape[-1])
 
 
 def _list_entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace import smallest_areas, weights
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.query import (
     Attended,
@@ -27,6 +26,8 @@ from areaviz.trace.query import (
 )
 from areaviz.trace.record import AttentionMap, FloatArray, IntArray
 from areaviz.trace.request import Focus
+from areaviz.trace.smallest_areas import densest_areas, densest_areas_of_masses
+from areaviz.trace.weights import largest_entries, top_areas
 
 MASSES = (30, 40, 50, 60, 70, 80, 90)
 """The masses of densest areas that users can choose, in per cent."""
@@ -67,12 +68,12 @@ def read_areas(
     """
     grid, layer = attention.grid, focus.layer
     if focus.reading == "coverage":
-        found = weights.largest_entries(item_shares(attention, layer, head)[queries].mean(0), k)
+        found = largest_entries(item_shares(attention, layer, head)[queries].mean(0), k)
         pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
         return [Attended(make_item_area(grid, item), weight) for item, weight in pairs if item >= 0]
     if focus.reading == "densest":
         mean_1N = item_shares(attention, layer, head)[queries].mean(0, keepdims=True)
-        one = smallest_areas.densest_areas(mean_1N, grid, focus.mass / 100)
+        one = densest_areas(mean_1N, grid, focus.mass / 100)
         held = float(one.share[0])
         return [Attended(Area(*one.area[0].tolist()), held)] if held > 0 else []
     heads = slice(None) if head is None else slice(head, head + 1)
@@ -93,7 +94,7 @@ def find_area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> li
     layer, head, grid = focus.layer, focus.head, attention.grid
     if focus.reading == "densest":
         shares_RN = merge_items(item_shares(attention, layer, head), rows)
-        found = smallest_areas.densest_areas(shares_RN, grid, focus.mass / 100)
+        found = densest_areas(shares_RN, grid, focus.mass / 100)
         areas = [Area(*area) for area in found.area.tolist()]
         weight_R = found.share
     else:
@@ -101,7 +102,7 @@ def find_area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> li
         mean_QA = attention.weights[layer, heads].mean(0)
         mean_RA = np.stack([mean_QA[start:end].mean(0) for start, end in rows])
         least = find_smallest_area_size(attention, focus)
-        tops = weights.top_areas(mean_RA, grid, 1, min_size=least)
+        tops = top_areas(mean_RA, grid, 1, min_size=least)
         areas = [grid.area(max(index, 0)) for index in tops.index[:, 0].tolist()]
         weight_R = tops.weight[:, 0]
     pairs = zip(areas, weight_R.tolist(), strict=True)
@@ -126,7 +127,7 @@ def find_densest_areas(
     """
     means = [shares_HQN[..., start:end, :].mean(-2) for start, end in rows]
     rows_HRN = np.stack(means, -2)
-    found = smallest_areas.densest_areas_of_masses(rows_HRN, grid, [mass / 100 for mass in masses])
+    found = densest_areas_of_masses(rows_HRN, grid, [mass / 100 for mass in masses])
     return Densities(_find_ends(found.area, grid), found.share)
 
 
