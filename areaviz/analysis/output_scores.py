@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.analysis.answer_metrics import has_digits_to_recognise, is_answer, score_answer
+from areaviz.analysis.answer_metrics import (
+    Measured,
+    has_digits_to_recognise,
+    is_answer,
+    score_answer,
+)
 from areaviz.data.examples import Example
 from areaviz.data.text_kinds import POINTS
 from areaviz.metrics.captions import compute_rouge_l, split_caption
 from areaviz.metrics.overlap import score_sentences
 from areaviz.metrics.speech import count_edits
-
-Measured = Mapping[str, float]
 
 
 def score_outputs(

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.analysis.row_lines import Row
-from areaviz.analysis.table import JUDGED, MQM
+from areaviz.analysis.table import JUDGED, MQM, Rows
 from areaviz.metrics.agreement import compute_krippendorff_alpha
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, Judgement
-
-Rows = Mapping[int, Row]
 
 
 @dataclass(frozen=True, slots=True)
