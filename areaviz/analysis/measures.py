@@ -12,12 +12,13 @@ import numpy as np
 
 from areaviz.analysis.answer_metrics import MEASURES as OF_ANSWERS
 from areaviz.analysis.answer_metrics import (
+    Measured,
     compute_glimpse_hit_rate,
     find_share_of_facts_read,
     score_points,
 )
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
-from areaviz.analysis.output_scores import Measured, score_output
+from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
 from areaviz.data.grounding import Box
 from areaviz.extensions import ExtensibleRegistry
