@@ -1,200 +1,163 @@
-"""Measure the size and structure of the code: lengths, density, imports, files used by a click.
+"""Measure the size of the package: code lines, files and imports by room, and its subjects.
 
-    python -m benchmarks.house [--rooms] [--click] [FOLDER]
+    python -m benchmarks.house [--click] [FOLDER]
 
-A "room" is a subpackage of `areaviz`. FOLDER is a checkout, by default this one. To compare two
-states, run the command twice.
-The figures are those of `docs/architecture.md`. Nothing is imported, except with `--click`: the
-page Translate is run, its button is clicked, and every file of ours whose functions ran is counted.
+A "room" is a folder or file directly under `areaviz`. FOLDER is a checkout, by default this one. To
+compare two states, run the command for two checkouts. Code lines are lines of Python without
+docstrings and comments, and lines of JavaScript and CSS without comments. The size depends on the
+formatter, so its settings in pyproject.toml stay as they are. Nothing is imported, except with
+`--click`: the page Translate is run, its button is clicked, and every file of ours whose functions
+ran is counted.
 """
 
 from __future__ import annotations
 
 import ast
 import io
+import re
 import sys
 import threading
 import tokenize
 from argparse import ArgumentParser
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from statistics import median
 from types import FrameType
 
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-DOCUMENTED = (ast.Module, ast.ClassDef, *FUNCTIONS)
-LONGEST_LINE = 100
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+BLANK = (
+    *(tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    *(tokenize.COMMENT, tokenize.ENDMARKER),
+)
+COUNTED = (".py", ".js", ".css", ".html", ".toml", ".c", ".h")
+SUBJECTS: Mapping[str, str] = {
+    "digits": "digit|glimpse|mnist|looks",
+    "speech": "speech|spoken|sound|listen|hearing",
+    "clips": "clip|video|film|strip|watch",
+    "stories": "stor(y|ies)|fact|hops|babi|memory_network",
+    "points": "(^|_)points?(er|ing_model)?(_|$)",
+    "trees": "(^|_)trees?(_|$)|pars(er|ing)|treebank",
+}
+"""What the names of a subject's files and folders contain, as regular expressions."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One Python file of the package.
+    """One file of the package.
 
     Args:
-        name: Dotted name, such as "areaviz.trace.areas".
+        path: Path of the file below `areaviz`.
         text: Content of the file.
     """
 
-    name: str
+    path: Path
     text: str
 
     @property
+    def name(self) -> str:
+        """Dotted name, such as "areaviz.trace.areas"."""
+        return ".".join(("areaviz", *self.path.with_suffix("").parts))
+
+    @property
     def room(self) -> str:
-        """Dotted name of the file's folder below `areaviz`, or "areaviz" for files in it."""
-        return ".".join(self.name.split(".")[1:-1]) or "areaviz"
+        """Name of the folder or file directly under `areaviz` to which the file belongs."""
+        return self.path.parts[0]
 
     @property
-    def lines(self) -> list[str]:
-        """The lines of the file."""
-        return self.text.splitlines()
+    def is_python(self) -> bool:
+        """Whether the file is a Python module."""
+        return self.path.suffix == ".py"
 
-    @property
+    @cached_property
     def tree(self) -> ast.Module:
-        """The syntax tree of the file."""
+        """The syntax tree of a Python module."""
         return ast.parse(self.text)
 
+    @cached_property
+    def code_lines(self) -> int:
+        """Number of lines that are code."""
+        if self.path.suffix in (".js", ".css"):
+            lines = (line.strip() for line in self.text.split("\n"))
+            return sum(bool(line) and not line.startswith(("//", "*", "/*")) for line in lines)
+        if not self.is_python:
+            return 0
+        code: set[int] = set()
+        for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
+            if token.type not in BLANK:
+                code.update(range(token.start[0], token.end[0] + 1))
+        return len(code - _docstring_lines(self.tree))
 
-def sources(folder: Path) -> list[Source]:
-    """Return all Python files of the package `areaviz` in `folder`."""
-    found = []
-    for path in sorted((folder / "areaviz").rglob("*.py")):
-        parts = path.relative_to(folder).with_suffix("").parts
-        found.append(Source(".".join(parts), path.read_text("utf-8")))
-    return found
+    @cached_property
+    def import_lines(self) -> int:
+        """Number of lines with imports of Python."""
+        if not self.is_python:
+            return 0
+        imports = (ast.Import, ast.ImportFrom)
+        found = (node for node in ast.walk(self.tree) if isinstance(node, imports))
+        return sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in found)
+
+    def is_about(self, words: str) -> bool:
+        """Return whether the names of the file or of its folder contain a subject's words."""
+        names = (self.path.stem, self.path.parent.name)
+        is_code = self.path.suffix in (".py", ".js")
+        return is_code and any(re.search(words, name) for name in names)
 
 
-def comment_count(source: Source) -> int:
-    """Return the number of lines with a comment. Directives to tools are not counted."""
-    tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
-    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
-    return sum(not text.startswith(("# type:", "# noqa", "#!")) for text in comments)
-
-
-def docstring_lines(tree: ast.Module) -> set[int]:
-    """Return the line numbers of all docstrings, those of constants included."""
+def _docstring_lines(tree: ast.Module) -> set[int]:
+    """Return the numbers of all lines with docstrings of modules, classes and functions."""
     numbers: set[int] = set()
     for node in ast.walk(tree):
-        constant = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
-            numbers.update(range(constant.lineno, (constant.end_lineno or constant.lineno) + 1))
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            first = node.body[0]
+            numbers.update(range(first.lineno, (first.end_lineno or first.lineno) + 1))
     return numbers
 
 
-def code_line_count(source: Source) -> int:
-    """Return the number of lines without blank lines, comments and docstrings."""
-    documented = docstring_lines(source.tree)
-    count = 0
-    for number, line in enumerate(source.lines, start=1):
-        stripped = line.strip()
-        count += bool(stripped) and not stripped.startswith("#") and number not in documented
-    return count
-
-
-def function_lengths(tree: ast.Module) -> Iterator[int]:
-    """Yield the number of lines of every function, without its docstring."""
-    for node in ast.walk(tree):
-        if isinstance(node, FUNCTIONS):
-            body = node.body
-            if ast.get_docstring(node, clean=False) is not None and len(body) > 1:
-                yield (node.end_lineno or 0) - body[1].lineno + 1 + (body[0].lineno - node.lineno)
-            else:
-                yield (node.end_lineno or 0) - node.lineno + 1
-
-
-def imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the dotted names of everything that a file imports."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def room_arrows(files: list[Source]) -> Counter[tuple[str, str]]:
-    """Return how many files of one room import another room, for every pair of rooms."""
-    rooms = {file.name: file.room for file in files}
-    arrows: Counter[tuple[str, str]] = Counter()
-    for file in files:
-        targets = set()
-        for name in imported(file.tree):
-            room = rooms.get(name) or rooms.get(name.rpartition(".")[0])
-            if room and room != file.room:
-                targets.add(room)
-        arrows.update((file.room, room) for room in targets)
-    return arrows
-
-
-def session_keys(files: list[Source]) -> set[str]:
-    """Return the names and texts by which the code accesses Streamlit's session state."""
-    keys = set()
-    for file in files:
-        for node in ast.walk(file.tree):
-            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(
-                "session_state"
-            ):
-                keys.add(f"{file.name}: {ast.unparse(node.slice)}")
-            elif isinstance(node, ast.keyword) and node.arg == "key":
-                keys.add(f"{file.name}: {ast.unparse(node.value)}")
-    return keys
-
-
-def percentile(values: list[int], share: float) -> int:
-    """Return the value below which `share` of all values are."""
-    return sorted(values)[min(int(len(values) * share), len(values) - 1)]
+def sources(folder: Path) -> list[Source]:
+    """Return all counted files of the package `areaviz` in `folder`."""
+    package = folder / "areaviz"
+    paths = (path for path in sorted(package.rglob("*")) if path.suffix in COUNTED)
+    return [
+        Source(path.relative_to(package), path.read_text("utf-8"))
+        for path in paths
+        if "bundle" not in path.parts
+    ]
 
 
 def report(folder: Path) -> Iterator[str]:
-    """Yield the figures, one per line."""
+    """Yield the figures of the package, of each room, largest first, and of each subject."""
     files = sources(folder)
-    modules = [len(file.lines) for file in files if file.lines]
-    functions = [length for file in files for length in function_lengths(file.tree)]
-    nodes = [node for file in files for node in ast.walk(file.tree)]
-    code = sum(code_line_count(file) for file in files)
-    lines = [line for file in files for line in file.lines]
-    arrows = room_arrows(files)
-    yield f"files                      {len(files)}"
-    yield f"lines                      {len(lines)}"
-    yield f"module lines, median, p90  {median(modules):.0f}, {percentile(modules, 0.9)}"
-    yield f"modules under 60 lines     {sum(n < 60 for n in modules) / len(modules):.0%}"
-    yield f"function lines, median, p90  {median(functions):.0f}, {percentile(functions, 0.9)}"
-    yield f"syntax nodes               {len(nodes)}"
-    yield f"syntax nodes a code line   {len(nodes) / code:.2f}"
-    comments = sum(comment_count(file) for file in files)
-    yield f"comments in 100 code lines {100 * comments / code:.1f}"
-    yield f"lines over {LONGEST_LINE} columns     {sum(len(line) > LONGEST_LINE for line in lines)}"
-    loops = sum(isinstance(node, COMPREHENSIONS) for node in nodes)
-    yield f"comprehensions in 1,000 lines  {1000 * loops / len(lines):.0f}"
-    yield f"rooms                      {len({file.room for file in files})}"
-    yield f"imports between rooms      {len(arrows)} pairs, {sum(arrows.values())} imports"
-    yield f"session keys               {len(session_keys(files))}"
-
-
-def by_room(folder: Path) -> Iterator[str]:
-    """Yield a line per room: its files, lines, syntax nodes, nodes per line, and comments."""
     rooms: dict[str, list[Source]] = {}
-    for file in sources(folder):
+    for file in files:
         rooms.setdefault(file.room, []).append(file)
-    yield f"{'room':16} {'files':>5} {'lines':>6} {'nodes':>7} {'nodes a line':>12} {'comments':>8}"
-    for room, files in rooms.items():
-        nodes = sum(1 for file in files for _ in ast.walk(file.tree))
-        code = sum(code_line_count(file) for file in files) or 1
-        lines = sum(len(file.lines) for file in files)
-        comments = 100 * sum(comment_count(file) for file in files) / code
-        density = nodes / code
-        yield f"{room:16} {len(files):5} {lines:6} {nodes:7} {density:12.2f} {comments:8.1f}"
+    yield f"{'room':16} {'code lines':>10} {'files':>6} {'imports':>8}"
+    largest = sorted(rooms.items(), key=lambda room: -sum(file.code_lines for file in room[1]))
+    for room, inside in (*largest, ("all", files)):
+        yield f"{room:16} {_figures(inside)}"
+    yield ""
+    yield f"{'subject':16} {'files':>6} {'folders':>8}"
+    for subject, words in SUBJECTS.items():
+        own = [file for file in files if file.is_about(words)]
+        yield f"{subject:16} {len(own):6} {len({file.path.parent for file in own}):8}"
+
+
+def _figures(files: list[Source]) -> str:
+    """Return code lines, files, and the share of imports in the Python code as columns."""
+    code = sum(file.code_lines for file in files)
+    python = sum(file.code_lines for file in files if file.is_python)
+    imports = sum(file.import_lines for file in files)
+    return f"{code:10,} {len(files):6} {imports / max(python, 1):8.1%}"
 
 
 def files_of_a_click(folder: Path) -> set[str]:
     """Return our files whose functions run from a click on Translate until the page is drawn.
 
-    Imports and models are not counted: only `app.py`, `pages` and `areaviz/ui`.
+    Imports and models are not counted: only `app.py`, `pages` and `areaviz/app`.
     """
     from streamlit.testing.v1 import AppTest
 
-    ours = (str(folder / "areaviz" / "ui"), str(folder / "pages"), str(folder / "app.py"))
+    ours = tuple(str(folder / name) for name in ("areaviz/app/", "pages/", "app.py"))
     seen: set[str] = set()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -223,15 +186,12 @@ def main() -> None:
     parser.add_argument(
         "--click", action="store_true", help="also count the files that a click uses"
     )
-    parser.add_argument("--rooms", action="store_true", help="also print a line per room")
     options = parser.parse_args()
     for line in report(options.folder.resolve()):
         print(line)
-    if options.rooms:
-        print("\n".join(by_room(options.folder.resolve())))
     if options.click:
         passed = files_of_a_click(options.folder.resolve())
-        print(f"files that a click passes  {len(passed)}")
+        print(f"\nfiles that a click passes  {len(passed)}")
         for name in sorted(passed):
             print(f"  {name}")
 
