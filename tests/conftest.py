@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, settings
 # One thread per worker, because the workers already use every core. PyTorch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Set no limits of time: neither a slow example nor slow generation fails on a busy machine. CI tries
-# identical examples in every run.
+# Set no limits of time, so that an example fails on no busy machine. CI tries identical examples in
+# every run.
 settings.register_profile(
     "areaviz",
     deadline=None,
@@ -36,6 +36,17 @@ class Lengths:
 
 
 LENGTHS = pytest.StashKey[Mapping[str, Lengths]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Seed the global random numbers, which otherwise depend on the tests before."""
+    random.seed(0)
+    # Tests that do not need these libraries do not wait for their import.
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
