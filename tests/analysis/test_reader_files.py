@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from areaviz.analysis import reader_files
 from areaviz.analysis.reader_files import Entry, ReaderFiles, remove_old_files, set_id
 from areaviz.intake.dataset_builder import read_set
 from areaviz.shares.limits import ALL_KEPT_MEGABYTES, ANALYSES_LISTED, KEPT_MEGABYTES
@@ -47,11 +47,22 @@ def test_files_of_a_different_user_stay_closed(tmp_path: Path) -> None:
         ReaderFiles(tmp_path, "../" + ADA[3:])
 
 
-def test_list_has_newest_analysis_first_without_duplicates(tmp_path: Path) -> None:
+def pass_time(folder: Path) -> None:
+    """Make all files in a folder a minute older, because some file systems keep only seconds."""
+    for path in folder.rglob("*"):
+        about = path.stat()
+        os.utime(path, (about.st_atime - 60, about.st_mtime - 60))
+
+
+def test_list_has_newest_analysis_first_without_duplicates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = ReaderFiles(tmp_path, ADA)
+    times = iter(("2024-05-01", "2024-05-02", "2024-05-03"))
+    monkeypatch.setattr(reader_files, "format_current_time", lambda: next(times))
     for name in ("one", "two", "one"):
         own.note(Entry({"set": name}, name, 3, (), name))
-        time.sleep(0.01)
+        pass_time(tmp_path)
     assert [entry.dataset for entry in own.entries()] == ["one", "two"]
     assert own.entries()[0].opened > own.entries()[1].opened
 
@@ -61,7 +72,7 @@ def test_list_of_analyses_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyP
     own = ReaderFiles(tmp_path, ADA)
     for number in range(4):
         own.note(Entry({"n": str(number)}, str(number), 3, (), "d"))
-        time.sleep(0.01)
+        pass_time(tmp_path)
     assert [entry.dataset for entry in own.entries()] == ["3", "2"]
 
 
@@ -103,11 +114,11 @@ def test_removed_analysis_leaves_its_set(tmp_path: Path) -> None:
 
 
 def keep(own: ReaderFiles, name: str, kilobytes: float) -> str:
-    """Store a set of this size, and return its id."""
+    """Store a set of this size a minute ago, and return its id."""
     files = {name: f"{name}\n".encode() * int(kilobytes * 1000 / (len(name) + 1))}
     made = read_set(files).dataset
     own.keep_set(made, files, {})
-    time.sleep(0.01)
+    pass_time(own._all)
     return set_id(made)
 
 
@@ -160,10 +171,10 @@ def test_unopened_files_expire_after_retention_period(tmp_path: Path) -> None:
     own.note(ENTRY)
     half = tmp_path / "readers" / ADA / ("c" * 24)
     half.mkdir()
-    assert remove_old_files(tmp_path, time.time() - 100) == 0
+    assert remove_old_files(tmp_path, 2) == 0
     for path in (*(tmp_path / "readers" / ADA).iterdir(), *tmp_path.rglob("roles.json")):
         os.utime(path, (1, 1))
-    assert remove_old_files(tmp_path, time.time() - 100) == 3
+    assert remove_old_files(tmp_path, 2) == 3
     assert not list((tmp_path / "readers" / ADA).iterdir())
 
 

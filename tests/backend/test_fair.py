@@ -36,7 +36,7 @@ def three_questions(backend: FairBackend, models: FakeModels, *callers: Caller) 
         finally:
             models.may_run.set()
         for one in asked:
-            one.result(5)
+            one.result()
 
 
 def test_fourth_question_of_a_reader_is_refused() -> None:

@@ -38,7 +38,7 @@ class Recorder:
         self.batches.append([request.text for request in requests])
         self.began.set()
         report(0.5, "half way")
-        assert self.go.wait(5)
+        self.go.wait()
         error = self.fails(requests)
         if error:
             raise error
@@ -64,7 +64,7 @@ def asked(
             for count, request in enumerate(requests):
                 caller = callers[count] if callers else Caller()
                 futures.append(pool.submit(worker.submit, request, None, caller))
-                assert run.began.wait(5)
+                run.began.wait()
                 while worker.waiting() < count:
                     threading.Event().wait(0.002)
             yield futures
@@ -78,7 +78,7 @@ def submit_behind(
     """Submit one request, and the others in order while it runs; return results or errors."""
     with asked(worker, run, *requests) as futures:
         run.go.set()
-        return [future.exception(5) or future.result() for future in futures]
+        return [future.exception() or future.result() for future in futures]
 
 
 def test_worker_batches_requests_of_one_kind() -> None:
@@ -122,8 +122,8 @@ def test_alone_runs_work_in_its_turn() -> None:
             while worker.waiting() < 3:
                 threading.Event().wait(0.002)
             run.go.set()
-            assert answer.result(5) == 7 and last.result(5)
-        assert all(future.result(5) for future in futures)
+            assert answer.result() == 7 and last.result()
+        assert all(future.result() for future in futures)
     assert run.batches == [["first"], ["b"], ["c"]] and done == [2]
 
 
@@ -163,7 +163,7 @@ def test_full_queue_refuses_requests() -> None:
         with pytest.raises(BackendBusy, match="busy: 1 requests"):
             worker.submit(Request("a", "3"))
         run.go.set()
-        assert first.result(5) and second.result(5)
+        assert first.result() and second.result()
 
 
 def test_progress_is_called_in_the_asking_thread() -> None:
@@ -188,7 +188,7 @@ def test_progress_counts_requests_before() -> None:
 
     with asked(worker, run, Request("a", "1"), Request("b", "2")) as (first, second):
         worker.submit(Request("c", "3"), progress)
-        assert first.result(5) and second.result(5)
+        assert first.result() and second.result()
     assert told[0] == "Waiting for the model: 2 requests are before yours; it starts by itself"
     last = "Waiting for the model: 1 request is before yours; it starts by itself"
     assert set(told[1:]) <= {last, "Waiting for the model", "half way"}
@@ -210,19 +210,19 @@ def test_request_of_absent_caller_is_not_run() -> None:
             worker.submit(Request("b", "2"), leave)
         assert worker.waiting() == 0
         run.go.set()
-        assert first.result(5)
+        assert first.result()
     assert run.batches == [["1"]]
 
 
 def test_run_ends_early_when_all_callers_left() -> None:
-    steps, running, over = [], threading.Event(), threading.Event()
+    may_end, over = threading.Event(), threading.Event()
 
     def run(requests: Sequence[Request], report: Progress) -> list[Trace]:
+        """Take steps until `may_end` is set or the run is stopped."""
         try:
-            for step in range(2000):
-                report(step / 2000, "writing")
-                steps.append(step)
-                running.wait(0.002)
+            while not may_end.is_set():
+                report(0.5, "writing")
+                may_end.wait(0.002)
         finally:
             over.set()
         return [replace(trace("x", "y"), request=request) for request in requests]
@@ -234,8 +234,8 @@ def test_run_ends_early_when_all_callers_left() -> None:
     worker = Worker(run)
     with pytest.raises(Left):
         worker.submit(Request("a", "1"), look)
-    assert over.wait(5) and len(steps) < 2000
-    running.set()
+    over.wait()
+    may_end.set()
     assert worker.submit(Request("a", "2")).request.text == "2"
 
 
@@ -265,9 +265,9 @@ def test_ended_thread_is_replaced() -> None:
         dead.join()
         worker._thread = dead
         with pytest.raises(BackendError, match="was stopped while it ran. Try again"):
-            first.result(5)
+            first.result()
         run.go.set()
-        assert second.result(5).request.text == "2"
+        assert second.result().request.text == "2"
 
 
 def test_sampled_requests_run_in_their_own_batch() -> None:
@@ -288,11 +288,11 @@ def test_analyses_run_when_no_reader_waits() -> None:
         for count, (text, background) in enumerate(order):
             caller = Caller(in_background=background)
             futures.append(pool.submit(worker.submit, Request("a", text), None, caller))
-            assert run.began.wait(5)
+            run.began.wait()
             while worker.waiting() < count:
                 threading.Event().wait(0.002)
         run.go.set()
-        assert [future.result(5).request.text for future in futures] == [text for text, _ in order]
+        assert [future.result().request.text for future in futures] == [text for text, _ in order]
     assert run.batches == [["r"], ["r2"], ["r3"], ["b1"], ["b2"], ["b3"]]
 
 
@@ -309,7 +309,7 @@ def test_full_background_queue_refuses_no_user() -> None:
         while worker.waiting() < 2:
             threading.Event().wait(0.002)
         run.go.set()
-        assert all(one.result(5) for one in (first, later, question))
+        assert all(one.result() for one in (first, later, question))
     assert run.batches == [["1"], ["4"], ["2"]]
 
 
@@ -341,10 +341,8 @@ class Stepping:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds; raise AssertionError after ten seconds."""
-    deadline = time.monotonic() + 10
+    """Wait until a condition holds."""
     while not condition():
-        assert time.monotonic() < deadline, "the condition never held"
         threading.Event().wait(0.002)
 
 
@@ -371,7 +369,7 @@ class Asking:
 
     def finish(self) -> None:
         for answer in self.answers:
-            answer.result(10)
+            answer.result()
         self.pool.shutdown()
 
 
@@ -393,7 +391,7 @@ def test_users_take_turns_despite_many_requests_of_one() -> None:
     callers = [Caller(), anna, anna, anna, boris]
     with asked(Worker(run), run, *texts, callers=callers) as futures:
         run.go.set()
-        assert all(future.result(10) for future in futures)
+        assert all(future.result() for future in futures)
     assert run.batches == [["x0"], ["a1"], ["b4"], ["a2"], ["a3"]]
 
 
@@ -404,7 +402,7 @@ def test_fresh_cookies_of_one_address_share_its_turns() -> None:
     requests = [Request(str(number), str(number)) for number in range(5)]
     with asked(Worker(run), run, *requests, callers=callers) as futures:
         run.go.set()
-        assert all(future.result(10) for future in futures)
+        assert all(future.result() for future in futures)
     assert run.batches == [["0"], ["1"], ["4"], ["2"], ["3"]]
 
 
@@ -414,7 +412,7 @@ def test_batch_has_one_question_of_each_reader() -> None:
     callers = [Caller(), anna, anna, boris]
     with asked(Worker(run), run, *requests, callers=callers) as futures:
         run.go.set()
-        assert all(future.result(10) for future in futures)
+        assert all(future.result() for future in futures)
     assert run.batches == [["first"], ["b", "d"], ["c"]]
 
 
@@ -466,9 +464,9 @@ def test_long_question_ends_despite_endless_short_questions() -> None:
                 worker.submit(Request(name, "short 1"), None, reader(name))
 
         others = [pool.submit(keep_asking, name) for name in ("boris", "cecil")]
-        assert long.result(20).request.text == "long 30"
+        assert long.result().request.text == "long 30"
         for other in others:
-            other.result(10)
+            other.result()
     assert run.started.index("long 30") < 3
     before = run.ended[: run.ended.index("long 30")]
     assert len(before) <= 2 + 30
@@ -500,7 +498,7 @@ def test_failed_interposed_question_does_not_fail_the_long_one() -> None:
     found = asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
     assert found.request.text == "long 20"
     with pytest.raises(InputError, match="bad"):
-        asking.answers[0].result(10)
+        asking.answers[0].result()
 
 
 def test_analysis_gives_way_to_readers_at_a_step() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -13,6 +12,7 @@ from areaviz.trace import codec
 from areaviz.ui.tour.steps import build_addresses
 from tests.browser.conftest import App, settled
 from tests.browser.more import choose_more
+from tests.browser.processor import PageThread, app_seconds
 
 FLAGSHIP = "A small dog runs across the wet grass."
 WIDE_ENOUGH = 0.85
@@ -23,7 +23,8 @@ RIBBON = ".st-key-card .ribbon[data-ready]"
 
 @pytest.mark.long
 def test_translate_highlights_a_word_soon_after_the_click(app: App, page: Page) -> None:
-    seconds = []
+    """Check how much the app and the page compute until then, whatever else the machine does."""
+    thread, seconds = PageThread(page), []
     for _ in range(TIMES):
         page.goto(app("app.py"))
         expect(page.locator(".ribbon [data-lit]")).to_be_visible()
@@ -31,10 +32,10 @@ def test_translate_highlights_a_word_soon_after_the_click(app: App, page: Page) 
         page.get_by_role("button", name="Explore").click()
         link = page.get_by_role("menuitem", name="Translate", exact=True)
         link.wait_for()
-        begin = time.perf_counter()
+        before = thread.seconds() + app_seconds(app("app.py"))
         link.click()
         page.locator(f"{RIBBON} [data-lit]").wait_for()
-        seconds.append(time.perf_counter() - begin)
+        seconds.append(thread.seconds() + app_seconds(app("app.py")) - before)
     assert statistics.median(seconds) < MOST_SECONDS, seconds
 
 

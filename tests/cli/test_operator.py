@@ -28,7 +28,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 
     def work(job: Job) -> None:
         job.report(3, 2000)
-        job.stopping.wait(20)
+        job.stopping.wait()
 
     for number, title in enumerate(("dogs.en, letters", "cats\x1b[2J.en, words\nand more")):
         found.start(str(number), work, f"reader {number}", title)
@@ -36,7 +36,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
         yield found
     for job in found.running():
         job.stop()
-        job.wait(10)
+        job.wait()
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -60,7 +60,7 @@ def test_running_analyses_are_listed_and_one_is_stopped(
     assert [one["number"] for one in json.loads(told(capsys, "--json", *ASKED))] == [1, 2]
     stopped = jobs.running()[0]
     assert "Stopped:   1  3 of 2,000" in told(capsys, "stop", "1", *ASKED)
-    stopped.wait(10)
+    stopped.wait()
     assert [job.number for job in jobs.running()] == [2]
     assert "No analysis 1 is running. Running analyses: 2." in told(capsys, "stop", "1", *ASKED)
 
@@ -71,7 +71,7 @@ def test_missing_app_and_missing_analysis_are_reported(
     assert "You have no app at port 8597" in told(capsys, "--port", "8597")
     for job in jobs.running():
         job.stop()
-        job.wait(10)
+        job.wait()
     assert told(capsys, *ASKED) == "No analysis is running.\n"
 
 

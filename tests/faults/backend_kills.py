@@ -96,11 +96,11 @@ class Struck(LocalBackend):
         when: the time of the last failure.
     """
 
-    def __init__(self, checkpoints: Path) -> None:
+    def __init__(self, checkpoints: Path, clock: Callable[[], float]) -> None:
         super().__init__(checkpoints, "cpu")
         self.victim: Request | None = None
         self.fault: Callable[[], None] | None = None
-        self.when, self._hit = 0.0, False
+        self.when, self._hit, self._clock = 0.0, False, clock
         self._worker = Worker(self._run, max_batch=2)
 
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
@@ -110,30 +110,44 @@ class Struck(LocalBackend):
     def load(self, request: Request) -> Model:
         """Fail where a model starts to work, so that all error handling of the backend runs."""
         if self.fault and self._hit:
-            self.when = time.monotonic()
+            self.when = self._clock()
             self.fault()
         return super().load(request)
 
 
-def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:
-    """Hit the thread that runs the models `kills` times, with every kind of fault in turn."""
-    backend = Struck(checkpoints)
+def backend_kills(
+    checkpoints: Path,
+    model: str,
+    kills: int,
+    clock: Callable[[], float] = time.monotonic,
+    patience: float | None = PATIENCE,
+) -> Hit:
+    """Hit the thread that runs the models `kills` times, with every kind of fault in turn.
+
+    Args:
+        checkpoints: Folder of the models.
+        model: Name of the model.
+        kills: Number of faults.
+        clock: Returns the seconds in which `Hit.slowest` is measured.
+        patience: Seconds after which a request counts as stuck. None waits forever.
+    """
+    backend = Struck(checkpoints, clock)
     asked = [Request(model, f"Dog {number} runs over the grass.") for number in range(ASKERS)]
     expected = [_output(backend.trace(request)) for request in asked]
     backend.victim = asked[0]
     named = unnamed = wrong = stuck = 0
     slowest = 0.0
     for number in range(kills):
-        backend.fault, backend.when = KINDS[number % len(KINDS)], time.monotonic()
+        backend.fault, backend.when = KINDS[number % len(KINDS)], clock()
         if backend.fault is None:
             hit(backend._worker._thread.ident)
         with ThreadPoolExecutor(ASKERS) as pool:
             futures = [pool.submit(backend.trace, request) for request in asked]
             for future, right in zip(futures, expected, strict=True):
                 try:
-                    wrong += _output(future.result(PATIENCE)) != right
+                    wrong += _output(future.result(patience)) != right
                 except BackendError:
-                    named, slowest = named + 1, max(slowest, time.monotonic() - backend.when)
+                    named, slowest = named + 1, max(slowest, clock() - backend.when)
                 except TimeoutError:
                     stuck += 1
                 except Exception:

@@ -104,6 +104,9 @@ class Session:
             subprotocols=protocols,
             additional_headers=headers,
             max_size=None,
+            # A busy machine may need longer than the limits of the library.
+            open_timeout=PATIENCE,
+            ping_interval=None,
         ) as socket:
             yield cls(socket, url)
 

@@ -53,8 +53,7 @@ class Served:
 
     def processor_seconds(self) -> float:
         """Return the processor time that the process has used, in seconds."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return processor_seconds(self.process.pid)
 
     def kill(self) -> None:
         """Kill the process at once, as a full memory or a power cut does."""
@@ -64,6 +63,12 @@ class Served:
     def threads(self) -> int:
         """Return the number of threads of the process."""
         return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
+
+
+def processor_seconds(process: int) -> float:
+    """Return the processor time that a process has used, in seconds."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def free_port() -> int:

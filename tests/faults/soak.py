@@ -29,7 +29,7 @@ from tests.faults.kills import note_kills, row_kills
 from tests.faults.load import load, ratios
 from tests.faults.malformed import malformed
 from tests.faults.served import Served, served
-from tests.faults.silent import half_open, silent_sockets
+from tests.faults.silent import half_open, measure_silence, silent_sockets
 from tests.faults.uploads import ALL, GONE, KEPT, PEAK, bombs, cost, largest, together
 
 ROOT = Path(__file__).parents[2]
@@ -147,12 +147,12 @@ def _silent() -> Iterator[Row]:
             yield (
                 f"{SOCKETS} silent sockets, {about}",
                 target.format(35),
-                str(silent_sockets(app, SOCKETS)),
+                str(measure_silence(app, SOCKETS, silent_sockets)),
             )
             yield (
                 f"{HALF_OPEN:,} half-open requests, {about}",
                 target.format(15),
-                str(half_open(app, HALF_OPEN)),
+                str(measure_silence(app, HALF_OPEN, half_open)),
             )
 
 

@@ -16,8 +16,8 @@ from areaviz.data.paths import CHECKPOINTS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from benchmarks.waiting import BEAM, COOKIES, EXPENSIVE, expensive_text, wait_beside
-from tests.faults.client import Session, Shown
 from tests.faults.served import Served, served
+from tests.faults.spent import note_processor_seconds
 
 SHARED = 5
 """Largest usual processor time of a short question beside long ones, as a multiple of it alone.
@@ -44,21 +44,8 @@ def test_expensive_text_is_the_longest_that_is_allowed() -> None:
 
 @pytest.fixture
 def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return a list that gets the app's processor seconds during each question of a reader.
-
-    Processor time is measured because it does not depend on the machine's other work.
-    """
-    found: list[float] = []
-    write = Session.write
-
-    def measured(session: Session, label: str, text: str) -> Shown:
-        before = app.processor_seconds()
-        shown = write(session, label, text)
-        found.append(app.processor_seconds() - before)
-        return shown
-
-    monkeypatch.setattr(Session, "write", measured)
-    return found
+    """Return a list that gets the app's processor seconds during each question of a reader."""
+    return note_processor_seconds(app, monkeypatch)
 
 
 @pytest.mark.long

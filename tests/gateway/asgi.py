@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import selectors
+from asyncio import AbstractEventLoop as Loop
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -59,13 +61,54 @@ def ask(app: Any, method: str, address: str, body: str = "", **headers: str) -> 
     return run_alone(asked(app, method, address, [body.encode()], **headers))
 
 
-def run_alone(work: Coroutine[Any, Any, T]) -> T:
+def run_alone(work: Coroutine[Any, Any, T], loop: Callable[[], Loop] | None = None) -> T:
     """Run a coroutine in a separate thread.
 
     Browsers of other tests may have left an event loop running in this thread.
+
+    Args:
+        work: the coroutine.
+        loop: makes the event loop, such as `TimelessLoop`. None makes the usual one.
     """
+
+    def run() -> T:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            return runner.run(work)
+
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
+        return pool.submit(run).result()
+
+
+class _Jumping(selectors.DefaultSelector):
+    """A selector that does not wait: it moves a clock on by the time that it would have waited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return what is ready, and let the time pass if nothing is."""
+        # Without a timer, only something that is ready can end the wait.
+        found = super().select(timeout if timeout is None else 0)
+        if not found:
+            self.now += timeout or 0.0
+        return found
+
+
+class TimelessLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time passes only while nothing else is left to do.
+
+    Timers therefore come in order and at once, whatever else the machine does. Work in other
+    threads takes no time.
+    """
+
+    def __init__(self) -> None:
+        self._jumping = _Jumping()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        """Return the seconds that have passed in the loop."""
+        return self._jumping.now
 
 
 async def asked(

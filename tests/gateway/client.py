@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from areaviz.gateway.operator import send_command
+from areaviz.shares.limits import Limit
 from tests.faults.client import Session
 from tests.faults.served import Served
 
@@ -42,7 +43,7 @@ def port_of(app: Served) -> int:
 
 def request(app: Served, method: str, path: str, body: str = "", **headers: str) -> Answer:
     """Return one answer; write the names of headers with underscores."""
-    connection = HTTPConnection("127.0.0.1", port_of(app), timeout=60)
+    connection = HTTPConnection("127.0.0.1", port_of(app))
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body or None, named)
     answer = connection.getresponse()
@@ -71,6 +72,7 @@ def handshake(app: Served, origin: str | None = None, host: str = "", cookie: st
             origin=Origin(origin) if origin else None,
             subprotocols=[Subprotocol("streamlit")],
             additional_headers=headers,
+            open_timeout=None,
         ):
             return 101
     except InvalidStatus as refused:
@@ -90,17 +92,30 @@ def visiting(
         yield visitor, ids[0], messages
 
 
-def wait_until(is_met: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait until a condition is met, and fail if it is not met within some seconds."""
-    late = time.monotonic() + seconds
+def wait_until(is_met: Callable[[], bool]) -> None:
+    """Wait until a condition is met. The limit of pytest ends a test that waits in vain."""
     while not is_met():
-        assert time.monotonic() < late, f"the condition was not met within {seconds} seconds"
         time.sleep(0.05)
+
+
+def move_clock(app: Served, seconds: float) -> None:
+    """Move the clock of the small server on."""
+    send_command(port_of(app), "move", str(seconds))
+
+
+@contextmanager
+def limited(app: Served, limit: Limit, value: float) -> Iterator[None]:
+    """Set a limit of the small server for the connections that are made in a block."""
+    before = send_command(port_of(app), "set", limit.setting, str(value))
+    try:
+        yield
+    finally:
+        send_command(port_of(app), "set", limit.setting, before)
 
 
 def connected(app: Served) -> socket.socket:
     """Yield a plain connection to an app."""
-    return socket.create_connection(("127.0.0.1", port_of(app)), 60)
+    return socket.create_connection(("127.0.0.1", port_of(app)))
 
 
 def status(app: Served) -> dict[str, Any]:
@@ -126,7 +141,7 @@ def put(app: Served, session: str, size: int, file: str = "a", **headers: str) -
         headers["Cookie"] += f"; {token}"
     head = b'--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n'
     body = head + b"\0" * (size - len(head) - 9) + b"\r\n--b--\r\n"
-    line = HTTPConnection("127.0.0.1", port_of(app), timeout=60)
+    line = HTTPConnection("127.0.0.1", port_of(app))
     line.putrequest("PUT", f"/_stcore/upload_file/{session}/{file}")
     given = {
         "Content-Type": "multipart/form-data; boundary=b",

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
 from tests.faults.served import Served, served
 from tests.gateway.listener import Listener, listening
+from tests.gateway.small_server import PATIENT_SECONDS
 
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-
-# Short enough to wait for in a test, long enough for a busy machine.
-FIRST_MESSAGE_SECONDS, HEAD_SECONDS, SESSION_SECONDS = 3, 2, 4
 
 
 @pytest.fixture(scope="session")
@@ -27,11 +26,11 @@ def contacted() -> Iterator[Listener]:
 
 @pytest.fixture(scope="session")
 def open_app(tmp_path_factory: pytest.TempPathFactory, contacted: Listener) -> Iterator[Served]:
-    """Serve the small page without a token, with short timeouts."""
+    """Serve the small page without a token, with long timeouts."""
     assert HARD >= 4096, "this machine allows too few file descriptors for these tests"
     home = tmp_path_factory.mktemp("home")
     (home / ".streamlit").mkdir()
-    text = f"[server]\ndisconnectedSessionTTL = {SESSION_SECONDS}\n"
+    text = f"[server]\ndisconnectedSessionTTL = {PATIENT_SECONDS}\n"
     (home / ".streamlit" / "config.toml").write_text(text)
     names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
     settings = {
@@ -47,7 +46,7 @@ def open_app(tmp_path_factory: pytest.TempPathFactory, contacted: Listener) -> I
 def small_server(
     folder: Path, settings: Mapping[str, str], soft: int, hard: int
 ) -> AbstractContextManager[Served]:
-    """Serve the small page behind the gateway, with short timeouts.
+    """Serve the small page behind the gateway, with long timeouts.
 
     Args:
         folder: gets the log.
@@ -55,14 +54,14 @@ def small_server(
         soft: the soft limit of file descriptors.
         hard: the hard limit of file descriptors.
     """
-    short = {
+    patient = {
         "OMP_NUM_THREADS": "1",
-        "AREAVIZ_LIMIT_FIRST_MESSAGE_SECONDS": str(FIRST_MESSAGE_SECONDS),
-        "AREAVIZ_LIMIT_HEAD_SECONDS": str(HEAD_SECONDS),
+        FIRST_MESSAGE_SECONDS.setting: str(PATIENT_SECONDS),
+        HEAD_SECONDS.setting: str(PATIENT_SECONDS),
     }
     return served(
         folder / "log",
-        short | dict(settings),
+        patient | dict(settings),
         limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)),
         module=("tests.gateway.small_server",),
     )

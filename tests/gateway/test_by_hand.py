@@ -76,7 +76,7 @@ def test_app_without_gateway_needs_the_admission_cookie(tmp_path: Path) -> None:
     start = threading.Barrier(8)
 
     def drawn(url: str, page: str) -> list[str]:
-        start.wait(60)
+        start.wait()
         with Session.open(url) as visitor:
             return said(visitor.visit(page))
 

@@ -7,11 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
 from tests.faults.client import Session, new_cookie
 from tests.faults.served import Served
 from tests.faults.silent import half_open, silent_sockets
 from tests.gateway.client import status
-from tests.gateway.conftest import FIRST_MESSAGE_SECONDS, HEAD_SECONDS, small_server
+from tests.gateway.conftest import small_server
+from tests.gateway.idle import (
+    check_connections_end,
+    check_others_are_served,
+    check_visitor_is_served,
+)
 
 DESCRIPTORS = 1024
 
@@ -30,11 +36,14 @@ def test_hard_limit_is_kept(tight_app: Served) -> None:
 
 @pytest.mark.long
 def test_silent_sockets_do_not_block_others(tight_app: Served) -> None:
-    silent_sockets(tight_app, 300).check(FIRST_MESSAGE_SECONDS)
+    check_others_are_served(tight_app, silent_sockets, 300)
+    check_connections_end(tight_app, silent_sockets, 300, FIRST_MESSAGE_SECONDS)
 
 
 def test_half_open_requests_are_logged(tight_app: Served) -> None:
-    half_open(tight_app, 1100).check(HEAD_SECONDS)
+    with half_open(tight_app, 1100):
+        check_visitor_is_served(tight_app)
+    check_connections_end(tight_app, half_open, 1100, HEAD_SECONDS)
     log = tight_app.log.read_text()
     assert "of 1024 file descriptors are used" in log
     assert "Too many open files" not in log

@@ -10,7 +10,7 @@ import pytest
 
 from areaviz.gateway import uploads
 from areaviz.gateway.gateway import AppPlace, Gateway
-from tests.gateway.asgi import Answer, asked, run_alone
+from tests.gateway.asgi import Answer, TimelessLoop, asked, run_alone
 
 MEGABYTE = 2**20
 READERS = tuple(f"{number:032x}" for number in range(1, 200))
@@ -42,9 +42,6 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Store:
     made = Store()
     monkeypatch.setattr(uploads, "is_active_session", made.sessions.__contains__)
     monkeypatch.setattr(uploads, "count_uploaded_bytes", lambda: made.held)
-    monkeypatch.setattr(uploads, "LOOK_SECONDS", 0.02)
-    # Long enough for a file of 1,000 bytes on a busy machine.
-    monkeypatch.setattr(uploads, "TURN_SECONDS", 1.0)
     return made
 
 
@@ -112,7 +109,7 @@ def run(store: Store, story: Callable[[Callable[..., Sender]], Coroutine[Any, An
             sender.leave()
         await asyncio.gather(*(sender.task for sender in senders))
 
-    run_alone(told())
+    run_alone(told(), TimelessLoop)
 
 
 def whole(sender: Sender, size: int) -> asyncio.Future[int]:

@@ -18,9 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sql
 
+from areaviz.notes import store as store_module
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.record_types import Stale
+from areaviz.notes.store_faults import WAITING
 from areaviz.notes.store_schema import LONGEST_NOTE, MAX_NUMBER
 from areaviz.trace.errors import BackendError, InputError
 
@@ -40,6 +43,15 @@ def test_notes_are_read_as_saved(store: Annotations, tmp_path: Path) -> None:
     assert replace(saved, id="", changed="", version=0) == NOTE
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let stores wait for each other as long as a busy machine takes."""
+    monkeypatch.setattr(store_module, "OPENING", 86_400)
+    monkeypatch.setattr(store_module, "WRITING", 86_400)
+    monkeypatch.setattr(store_module, "WAITING", 86_400)
+
+
+@pytest.mark.usefixtures("patient")
 def test_new_store_opens_for_many_at_once(tmp_path: Path) -> None:
     for turn in range(5):
         start = threading.Barrier(6)
@@ -49,7 +61,7 @@ def test_new_store_opens_for_many_at_once(tmp_path: Path) -> None:
             url: str = f"sqlite:///{tmp_path / str(turn)}.db",
             start: threading.Barrier = start,
         ) -> int:
-            start.wait(30)
+            start.wait()
             return len(Annotations.open(url).list_all("d"))
 
         with ThreadPoolExecutor(6) as pool:
@@ -72,6 +84,7 @@ def test_stale_change_is_refused_with_both_texts(store: Annotations) -> None:
     assert gone.value.there is None
 
 
+@pytest.mark.usefixtures("patient")
 def test_many_writers_lose_nothing(store: Annotations) -> None:
     def write(number: int) -> None:
         for turn in range(10):
@@ -141,12 +154,18 @@ def test_differing_notes_of_one_id_are_kept(store: Annotations) -> None:
 
 
 def test_large_import_delays_other_writers_little(store: Annotations) -> None:
+    """Check the statements and the processor time, which do not depend on other programs."""
     notes = [replace(NOTE, id=f"{number:x}", version=1, example=number) for number in range(5000)]
-    start = time.perf_counter()
+    statements: list[str] = []
+    sql.event.listen(
+        store._store._engine, "before_cursor_execute", lambda *given: statements.append(given[2])
+    )
+    start = time.thread_time()
     assert store.merge(notes) == (5000, 0) and store.merge(notes) == (0, 0)
-    assert time.perf_counter() - start < 5, (
+    assert time.thread_time() - start < WAITING, (
         "a writer waits so long before it is told that another program holds it"
     )
+    assert len(statements) < 50, "many notes share one statement"
     assert store.list_all(NOTE.dataset) == notes
 
 

@@ -55,7 +55,7 @@ def test_one_of_many_simultaneous_changes_wins(
 
     def change(number: int) -> None:
         notes = Annotations.open(address)
-        start.wait(30)
+        start.wait()
         try:
             won.append(notes.save(replace(first, note=str(number))))
         except Stale as stale:
@@ -65,7 +65,7 @@ def test_one_of_many_simultaneous_changes_wins(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join()
     assert len(won) == 1 and told == won * 5 and Annotations.open(address).list_all("b") == won
 
 

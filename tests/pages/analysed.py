@@ -82,7 +82,7 @@ def button(app: AppTest, beginning: str) -> Any:
 def worked(app: AppTest) -> AppTest:
     """Wait until all analyses have ended, and run the page."""
     for job in list(get_jobs()._jobs.values()):
-        job.wait(60)
+        job.wait()
     return app.run()
 
 

@@ -230,7 +230,7 @@ def test_damaged_line_is_reported_and_example_runs_again(
     assert len(listed(app)) == 23
     button(app, "Go on with the other 1").click().run()
     for job in list(get_jobs()._jobs.values()):
-        job.wait(60)
+        job.wait()
     app = open_page("analyse", new="1")
     assert not app.error and len(listed(app)) == 24
     (aside,) = rows.glob("*.jsonl.damaged-*")

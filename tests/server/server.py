@@ -50,7 +50,7 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.server.faults.pop(0) if self.server.faults else None
         fault = "drop" if self.server.released.is_set() else fault
         if fault == "hang":
-            self.server.released.wait(30)
+            self.server.released.wait()
         if fault in ("hang", "drop"):
             self.close_connection = True
             return

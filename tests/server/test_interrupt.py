@@ -57,17 +57,14 @@ def test_interrupt_ends_all_processes(tmp_path: Path) -> None:
         )
     signal.signal(signal.SIGINT, before)
     try:
-        deadline = time.monotonic() + 240
         while b"The models are served" not in log.read_bytes():
-            assert server.poll() is None and time.monotonic() < deadline, log.read_text()
+            assert server.poll() is None, log.read_text()
             time.sleep(0.2)
         assert len(marked(mark)) > 2
         server.send_signal(signal.SIGINT)
-        assert server.wait(120) == 0, log.read_text()
-        deadline = time.monotonic() + 30
-        while marked(mark) and time.monotonic() < deadline:
+        assert server.wait() == 0, log.read_text()
+        while marked(mark):
             time.sleep(0.2)
-        assert marked(mark) == []
     finally:
         for process in marked(mark):
             with suppress(ProcessLookupError):

@@ -145,16 +145,14 @@ def test_killed_replicas_fail_only_their_requests(
                 found = other.trace(Request("char-area", text))
                 assert found.fields["target"].raw == text[::-1]
         with pytest.raises(BackendError, match="Your input is kept") as told:
-            question.result(60)
+            question.result()
     assert "\n" not in str(told.value) and str(told.value).endswith("Try again in a moment.")
     assert backend.trace(Request("char-area", "A dog runs.")).request.text == "A dog runs."
 
 
 def waiting_process(folder: Path) -> int:
     """Return the number of the process that waits for a kill, as soon as there is one."""
-    late = time.monotonic() + 60
     while not (found := list(folder.glob("*.waiting"))):
-        assert time.monotonic() < late, "no replica got the question"
         time.sleep(0.05)
     found[0].unlink()
     return int(found[0].stem)

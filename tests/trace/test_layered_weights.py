@@ -150,21 +150,21 @@ def test_slow_layer_does_not_block_other_layers() -> None:
         fetched.append(layer)
         if layer == 0:
             asked.set()
-            assert answer.wait(20)
+            answer.wait()
         found: FloatArray = WHOLE.weights[layer]
         return found
 
     layered = LayeredWeights(SHAPE, fetch)
     with ThreadPoolExecutor(3) as pool:
         slow = [pool.submit(lambda: layered[0, 1]) for _ in range(2)]
-        assert asked.wait(20)
+        asked.wait()
         try:
-            other = pool.submit(lambda: layered[1, 2]).result(20)
+            other = pool.submit(lambda: layered[1, 2]).result()
         finally:
             answer.set()
         np.testing.assert_array_equal(other, WHOLE.weights[1, 2])
         for one in slow:
-            np.testing.assert_array_equal(one.result(20), WHOLE.weights[0, 1])
+            np.testing.assert_array_equal(one.result(), WHOLE.weights[0, 1])
     assert sorted(fetched) == [0, 1], "a layer is fetched once, however many wait for it"
 
 

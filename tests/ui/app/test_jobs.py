@@ -14,7 +14,7 @@ from areaviz.ui.app.work import describe_work
 
 
 def until_stopped(job: Job) -> None:
-    job.stopping.wait(10)
+    job.stopping.wait()
 
 
 def test_describe_work_lists_analyses_by_user_and_limits(
@@ -32,7 +32,7 @@ def test_describe_work_lists_analyses_by_user_and_limits(
     finally:
         for job in begun:
             job.stop()
-            job.wait(10)
+            job.wait()
     assert found["analyses_by_reader"] == {find_mark("a" * 32): 2}
     assert found["question_load"] == [] and found["attention_megabytes"] == []
     lines = format_values(found)
