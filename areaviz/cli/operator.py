@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from areaviz.drawing.labels import escape_controls
-from areaviz.gateway.operator import send_command
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
@@ -25,7 +24,7 @@ def status(
     Each reader is shown as a short digest of the id in their cookie. To change a limit, set the
     environment variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
     """
-    found = send_command(port, "status")
+    found = _ask(port, "status")
     typer.echo(json.dumps(found, indent=2) if as_json else format_values(found))
 
 
@@ -41,7 +40,7 @@ def list_jobs(
     """
     if context.invoked_subcommand is not None:
         return  # typer also runs this function before `stop`.
-    found = send_command(port, "jobs")
+    found = _ask(port, "jobs")
     lines = "\n".join(map(format_job, found)) or "No analysis is running."
     typer.echo(json.dumps(found, indent=2) if as_json else lines)
 
@@ -52,7 +51,15 @@ def stop(
     port: Port = 8501,
 ) -> None:
     """Stop an analysis. The app keeps its results so far and informs its reader."""
-    typer.echo(f"Stopped: {format_job(send_command(port, 'jobs stop', str(number)))}")
+    typer.echo(f"Stopped: {format_job(_ask(port, 'jobs stop', str(number)))}")
+
+
+def _ask(port: int, *words: str) -> Any:
+    """Return the app's answer to a command."""
+    # Imported late, because it imports the app's server.
+    from areaviz.gateway.operator import send_command
+
+    return send_command(port, *words)
 
 
 def format_values(figures: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,10 +22,12 @@ from areaviz.backend.access import (
 )
 from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
 from areaviz.data.paths import FOLDERS_SETTING, ROOT
-from areaviz.gateway.limits import Connections
-from areaviz.gateway.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace.errors import BackendError, InputError
+
+if TYPE_CHECKING:  # the gateway imports Streamlit
+    from areaviz.gateway.limits import Connections
+    from areaviz.gateway.operator import Command
 
 # The setting that names the file for the page "Your own attention".
 # `areaviz/ui/results/uploaded_traces.py` reads it.
