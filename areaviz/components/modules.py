@@ -27,7 +27,7 @@ def join_modules(paths: Iterable[str]) -> str:
     Each module occurs once. All modules share one scope, so top-level names must be unique.
 
     Args:
-        paths: paths of modules in `areaviz/components`.
+        paths: paths of modules in the folder `areaviz`.
 
     Raises:
         ValueError: two modules define the same name.

@@ -11,94 +11,76 @@ from importlib.resources import files
 
 from areaviz.texts.catalogue import DECIMAL_MARKS, ENGLISH, load_translations
 
-TEXTS = "texts.js"
+TEXTS = "show/texts.js"
 """The first script of components whose texts are translated."""
 _POINTED = (
     TEXTS,
-    "message.js",
-    "areas.js",
-    "ribbon/data.js",
-    "ribbon/layout.js",
-    "ribbon/readings.js",
-    "ribbon/sentence.js",
-    "ribbon/legend.js",
-    "ribbon/controls.js",
-    "ribbon/pointed_view.js",
+    "show/message.js",
+    "show/areas.js",
+    "show/ribbon/layout.js",
+    "show/ribbon/sentence.js",
+    "show/ribbon/legend.js",
+    "show/ribbon/pointed_view.js",
 )
 """The scripts that the ribbon and the grid share."""
-_READ = ("message.js", "elements.js")
+_READ = ("show/message.js", "show/elements.js")
 """The scripts that components share if they read a message and create elements."""
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "ribbon": (
-        "ribbon/ribbon.html",
-        "ribbon/ribbon.css",
+        "show/ribbon/ribbon.html",
+        "show/ribbon/ribbon.css",
         *_POINTED,
-        "ribbon/painter.js",
-        "ribbon/side.js",
-        "ribbon/play_scene.js",
-        "ribbon/play.js",
-        "ribbon/ribbon.js",
+        "show/ribbon/painter.js",
+        "show/ribbon/play.js",
+        "show/ribbon/ribbon.js",
     ),
     "grid": (
-        "grid/grid.html",
-        "ribbon/ribbon.css",
-        "grid/grid.css",
+        "show/grid/grid.html",
+        "show/ribbon/ribbon.css",
+        "show/grid/grid.css",
         *_POINTED,
-        "grid/data.js",
-        "grid/marks.js",
-        "grid/picture.js",
-        "grid/chips.js",
-        "grid/controls.js",
-        "grid/grid.js",
+        "show/grid/marks.js",
+        "show/grid/picture.js",
+        "show/grid/grid.js",
     ),
-    "hops": (*_READ, "hops/hops.html", "hops/hops.css", "hops/hops.js"),
-    "points": (*_READ, "points/points.html", "points/points.css", "points/points.js"),
-    "tree": (*_READ, "tree/tree.html", "tree/tree.css", "tree/tree.js"),
-    "player": ("player/player.html", "player/player.css", "player/player.js"),
-    "hearing": ("message.js", "hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
-    "looks": (*_READ, "looks/looks.html", "looks/looks.css", "looks/looks.js"),
-    "strip": (*_READ, "strip/strip.html", "strip/strip.css", "strip/strip.js"),
-    "thumbnails": (
-        "thumbnails/thumbnails.html",
-        "thumbnails/thumbnails.css",
-        "thumbnails/thumbnails.js",
+    "hops": (*_READ, "show/facts/facts.html", "show/facts/facts.css", "show/facts/facts.js"),
+    "points": (
+        *_READ,
+        "show/points/points.html",
+        "show/points/points.css",
+        "show/points/points.js",
     ),
-    "paste": ("thumbnails/paste.html", "thumbnails/paste.css", "thumbnails/paste.js"),
+    "tree": (*_READ, "show/tree/tree.html", "show/tree/tree.css", "show/tree/tree.js"),
+    "player": ("show/film/player.html", "show/film/player.css", "show/film/player.js"),
+    "hearing": (
+        "show/message.js",
+        "show/sound/sound.html",
+        "show/sound/sound.css",
+        "show/sound/sound.js",
+    ),
+    "looks": (*_READ, "show/looks/looks.html", "show/looks/looks.css", "show/looks/looks.js"),
+    "strip": (*_READ, "show/strip/strip.html", "show/strip/strip.css", "show/strip/strip.js"),
+    "thumbnails": ("app/thumbnails.html", "app/thumbnails.css", "app/thumbnails.js"),
+    "paste": ("app/paste.html", "app/paste.css", "app/paste.js"),
     "restart_recovery": (
-        "restart_recovery/restart_recovery.html",
-        "restart_recovery/restart_recovery.css",
-        "restart_recovery/restart_recovery.js",
+        "app/restart_recovery.html",
+        "app/restart_recovery.css",
+        "app/restart_recovery.js",
     ),
-    "language": ("language/language.html", "language/language.css", "language/language.js"),
-    "clicks": ("clicks/clicks.html", "clicks/clicks.css", "clicks/clicks.js"),
-    "rows": ("rows/rows.html", "rows/rows.css", "rows/rows.js"),
-    "judging": (
-        "judging/judging.html",
-        "judging/judging.css",
-        "judging/texts.js",
-        "judging/boxes.js",
-        "judging/judging.js",
-    ),
-    "tour": (TEXTS, "tour/tour.html", "tour/tour.css", "tour/tour.js"),
+    "language": ("app/language.html", "app/language.css", "app/language.js"),
+    "clicks": ("sets/app/clicks.html", "sets/app/clicks.css", "sets/app/clicks.js"),
+    "rows": ("sets/app/rows.html", "sets/app/rows.css", "sets/app/rows.js"),
+    "judging": ("sets/app/judging.html", "sets/app/judging.css", "sets/app/judging.js"),
+    "tour": (TEXTS, "learn/tour.html", "learn/tour.css", "learn/tour.js"),
     "lesson": (
         TEXTS,
-        "lessons/lesson.html",
-        "lessons/lesson.css",
-        "lessons/theta.js",
-        "lessons/arithmetic.js",
-        "lessons/kit.js",
-        "lessons/pictures.js",
-        "lessons/option_pictures.js",
-        "lessons/order_picture.js",
-        "lessons/cell_pictures.js",
-        "lessons/window_picture.js",
-        "lessons/picture_list.js",
-        "lessons/deep_kit.js",
-        "lessons/deep_idea.js",
-        "lessons/deep_computed.js",
-        "lessons/lesson_index.js",
-        "lessons/lesson_frame.js",
-        "lessons/lesson_path.js",
+        "learn/lesson.html",
+        "learn/lesson.css",
+        "learn/arithmetic.js",
+        "learn/pictures.js",
+        "learn/cell_pictures.js",
+        "learn/deep.js",
+        "learn/lesson.js",
     ),
 }
 """The files of every component, in the order in which they are joined."""
@@ -133,7 +115,7 @@ def read_parts(name: str, language: str = ENGLISH) -> Parts:
     """
     paths = COMPONENTS[name]
     html, js = _join_files(paths, ".html"), _join_files(paths, ".js")
-    css = _join_files(("component.css", *paths), ".css")
+    css = _join_files(("show/component.css", *paths), ".css")
     if TEXTS not in paths:
         return Parts(html, css, js)
     return Parts(translate_markup(html, language), css, f"{_make_texts(js, language)}\n{js}")
@@ -160,8 +142,8 @@ def _make_texts(script: str, language: str) -> str:
 
 
 def read_text(path: str) -> str:
-    """Return the text of a file in `areaviz/components`."""
-    return files("areaviz.components").joinpath(path).read_text("utf-8")
+    """Return the text of a file in the folder `areaviz`."""
+    return files("areaviz").joinpath(path).read_text("utf-8")
 
 
 def _join_files(paths: tuple[str, ...], kind: str) -> str:

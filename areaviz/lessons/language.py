@@ -21,7 +21,7 @@ def load_texts(name: str, language: str = ENGLISH) -> Texts:
         name: the name of the file without its extension.
         language: one of `catalogue.KNOWN`.
     """
-    folder = files("areaviz.lessons").joinpath("texts")
+    folder = files("areaviz.learn").joinpath("texts")
     if language in LANGUAGES and language != ENGLISH:
         folder = folder.joinpath(language)
     texts = tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8"))

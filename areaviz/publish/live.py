@@ -2,7 +2,7 @@
 
 The page first shows a stored run. The run comes before the weights in the file, so the page draws
 it before the weights have arrived. The engine, which runs the model, is JavaScript in
-areaviz/components/live and runs in a worker. The page's security policy allows no other script, and
+areaviz/live and runs in a worker. The page's security policy allows no other script, and
 nothing can be fetched or sent.
 """
 
@@ -54,7 +54,7 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP
 
 ENGINE = ("live/worker.js",)
-PAGE = ("live_page/page.js",)
+PAGE = ("live/page/page.js",)
 """The first modules of the engine and of the page. They import the other modules."""
 POLICY = ("worker-src blob:",)
 """Rules of the page's security policy in addition to those for its own scripts and styles."""
@@ -132,7 +132,7 @@ class LivePage:
             make_raw_element("script", script, type="module", **{"async": ""}),
             *make_engine_blocks(model, trace),
         ]
-        style = f"{make_page_style(options.theme)}\n{read_text('live_page/page.css')}"
+        style = f"{make_page_style(options.theme)}\n{read_text('live/page/page.css')}"
         styles = [style, *(read_parts(kind).css for kind in content.shown)]
         title = options.title or f"{model.card.name}, live"
         return cls(model, trace, pictures, title, styles, script, body, content.instead)
@@ -171,7 +171,7 @@ def _make_stored_payloads(
 
 def make_page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the page's script: components, panels, and the code that runs the engine."""
-    shared = "\n".join(map(read_text, ("message.js", "page/panels.js")))
+    shared = "\n".join(map(read_text, ("show/message.js", "page/panels.js")))
     live = join_modules(PAGE)
     own = without_comments(f"{make_mount_script(kinds)}\n{shared}")
     return f"{own}\n{live}\nawait openLivePage({{ openPanels, messageIn }});"

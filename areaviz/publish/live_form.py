@@ -36,7 +36,7 @@ CHANGES: Mapping[str, str] = {
     "live-hide": "Hide the pinned items",
     "live-gate": "Switch the chosen head off",
 }
-"""The buttons that change a run, by their ids in live_page/what_if.js."""
+"""The buttons that change a run, by their ids in live/page/what_if.js."""
 WHAT_IF = (
     "Click a part of the text that is attended to, or choose one head, and then change the run. The"
     " model runs again at once."
@@ -162,7 +162,7 @@ def render_what_if_panel() -> Markup:
 
 
 def render_why_panel() -> Markup:
-    """Return the panel that explains a weight. live_page/why.js fills it."""
+    """Return the panel that explains a weight. live/page/why.js fills it."""
     menus = []
     for name, label in (("why-area", "Area"), ("why-beside", "Compare with")):
         menus.append(_render_choice(name, label, (), ""))

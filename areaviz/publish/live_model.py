@@ -1,6 +1,6 @@
 """The models that a live page can run, and the data that its engine needs.
 
-The engine is the JavaScript in areaviz/components/live that runs a model in the browser. It reads
+The engine is the JavaScript in areaviz/live that runs a model in the browser. It reads
 the bytes of the checkpoint's weights file, so a page contains the file whose digest is on the card.
 """
 

@@ -22,7 +22,7 @@ from areaviz.publish.page import make_page_style
 from areaviz.publish.page_body import NO_SCRIPT
 from areaviz.trace.errors import InputError
 
-MODULES = ("live_page/pair.js",)
+MODULES = ("live/page/pair.js",)
 
 
 def make_live_pair(first: LivePage, second: LivePage, options: PageOptions | None = None) -> str:
@@ -40,8 +40,8 @@ def make_live_pair(first: LivePage, second: LivePage, options: PageOptions | Non
     check_pair(first, second)
     pages = (first, second)
     title = options.title.strip() or " and ".join(page.model.card.name for page in pages)
-    style = f"{make_page_style(options.theme)}\n{read_text('live_page/page.css')}"
-    style += read_text("live_page/pair.css")
+    style = f"{make_page_style(options.theme)}\n{read_text('live/page/page.css')}"
+    style += read_text("live/page/pair.css")
     script = f"{join_modules(MODULES)}\nawait openPair();"
     note = [make_element("p", options.note, class_="note")] if options.note.strip() else []
     body = [

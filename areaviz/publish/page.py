@@ -222,10 +222,10 @@ def make_page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -
 
     Args:
         kinds: the components of the page.
-        last: the file that starts the components, as a path in `areaviz/components`.
+        last: the file that starts the components, as a path in `areaviz`.
         language: the language of the components' texts.
     """
-    shared = "\n".join(map(read_text, ("message.js", "page/panels.js", last)))
+    shared = "\n".join(map(read_text, ("show/message.js", "page/panels.js", last)))
     return f"{make_mount_script(kinds, language)}\n{shared}"
 
 

@@ -103,7 +103,7 @@ def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     content = collect_page_content(trace, found, focus, options)
     told = collect_script_settings(content) | {"opening": format_focus(focus)}
     data: Payload = make_payload(trace, found[0], look.layer, options)
-    shared = "\n".join(map(read_text, ("message.js", "page/panels.js", "page/page.js")))
+    shared = "\n".join(map(read_text, ("show/message.js", "page/panels.js", "page/page.js")))
     still = make_element(
         "section", make_element("p", sentence(STILL)), content.instead, id="without-script"
     )

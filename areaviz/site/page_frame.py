@@ -102,7 +102,7 @@ def render_site_page(
         main: content of the page below its title.
         depth: number of folders around the file, not counting that of the language.
         styles: further style sheets that the content contains. The security policy allows them.
-        modules: ES modules of `areaviz/components`, joined into the page's script.
+        modules: ES modules of `areaviz`, joined into the page's script.
         script: code that follows the modules and starts them. It runs as a module.
     """
     up = "../" * depth

@@ -10,7 +10,7 @@ import pytest
 from areaviz.lessons.language import load_texts, with_decimal_marks
 from areaviz.lessons.questions import QUESTIONS, make_question_data
 
-FOLDER = files("areaviz.lessons").joinpath("texts")
+FOLDER = files("areaviz.learn").joinpath("texts")
 NAMES = sorted(one.name.removesuffix(".toml") for one in FOLDER.iterdir() if "toml" in one.name)
 
 

@@ -2,8 +2,8 @@
 // arguments]. Prints one result per line.
 
 import { readFileSync } from 'node:fs';
-import * as window from '../../../areaviz/components/lessons/theta.js';
-import * as arithmetic from '../../../areaviz/components/lessons/arithmetic.js';
+import * as window from '../../../areaviz/learn/arithmetic.js';
+import * as arithmetic from '../../../areaviz/learn/arithmetic.js';
 
 for (const [name, args] of JSON.parse(readFileSync(0, 'utf8'))) {
   if (name === 'variance') console.log(JSON.stringify(arithmetic.varianceOf(arithmetic.choiceOf(args[0], args[1]), args[2], args[3])));

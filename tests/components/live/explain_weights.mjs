@@ -3,8 +3,8 @@
 
 import { readFileSync } from 'node:fs';
 
-import { whyPayload } from '../../../areaviz/components/live/logit_terms.js';
-import { modelOf } from '../../../areaviz/components/live/models.js';
+import { whyPayload } from '../../../areaviz/live/payloads.js';
+import { modelOf } from '../../../areaviz/live/models.js';
 
 const { card, weights, pieces, request, questions } = JSON.parse(readFileSync(0, 'utf8'));
 const bytes = Buffer.from(weights, 'base64');

@@ -3,10 +3,10 @@
 
 import { readFileSync } from 'node:fs';
 
-import { AreaGrid } from '../../../areaviz/components/live/area_grid.js';
-import { looksPayload } from '../../../areaviz/components/live/answer_payload.js';
-import { gridPayload } from '../../../areaviz/components/live/grid_payload.js';
-import { ribbonPayload } from '../../../areaviz/components/live/ribbon_payload.js';
+import { AreaGrid } from '../../../areaviz/live/attention.js';
+import { looksPayload } from '../../../areaviz/live/answer_payload.js';
+import { gridPayload } from '../../../areaviz/live/payloads.js';
+import { ribbonPayload } from '../../../areaviz/live/payloads.js';
 
 function numbers(text) {
   const bytes = Buffer.from(text, 'base64');

@@ -4,8 +4,8 @@
 
 import { readFileSync } from 'node:fs';
 
-import { traceDocument } from '../../../areaviz/components/live/trace_document.js';
-import { modelOf } from '../../../areaviz/components/live/models.js';
+import { traceDocument } from '../../../areaviz/live/trace_document.js';
+import { modelOf } from '../../../areaviz/live/models.js';
 
 function written({ shape, data }) {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);

@@ -7,19 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.components import modules, parts
+import areaviz
+from areaviz.components import modules
 from areaviz.components.modules import join_modules, list_top_level_names
 from areaviz.components.parts import read_text
 from areaviz.publish.live import ENGINE, PAGE
 from areaviz.publish.live_pair import MODULES as PAIR
 from tests.components.live.node import run_node
 
-FOLDER = Path(parts.__file__).parent
-ALL = sorted(
-    f"{path.parent.name}/{path.name}"
-    for name in ("live", "live_page")
-    for path in (FOLDER / name).glob("*.js")
-)
+FOLDER = Path(areaviz.__file__).parent
+ALL = sorted(str(path.relative_to(FOLDER)) for path in (FOLDER / "live").rglob("*.js"))
 MOST_LINES = 3050
 """The most lines of code of the engine and the payloads, without comments and blank lines."""
 
@@ -52,7 +49,7 @@ def test_engine_stays_below_its_size_limit() -> None:
 
 def test_engine_does_not_access_the_page() -> None:
     for path in (FOLDER / "live").glob("*.js"):
-        assert "live_page/" not in path.read_text("utf-8"), path.name
+        assert "from './page/" not in path.read_text("utf-8"), path.name
 
 
 def test_no_module_hides_a_name_that_the_browser_defines() -> None:
@@ -62,7 +59,7 @@ def test_no_module_hides_a_name_that_the_browser_defines() -> None:
 
 
 def test_page_script_has_unique_names() -> None:
-    panels = read_text("message.js") + read_text("page/panels.js")
+    panels = read_text("show/message.js") + read_text("page/panels.js")
     shared = set(list_top_level_names(panels)) & set(list_top_level_names(join_modules(PAGE)))
     assert shared == set()
 

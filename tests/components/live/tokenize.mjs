@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 
-import { Tokenizer } from '../../../areaviz/components/live/tokenizer.js';
+import { Tokenizer } from '../../../areaviz/live/tokenizer.js';
 
 const { pieces, texts } = JSON.parse(readFileSync(0, 'utf8'));
 const tokenizer = new Tokenizer(pieces);
