@@ -4,12 +4,13 @@
     python -m tests.freeze --quick              compare only the parts that take seconds
     python -m tests.freeze --write [PART ...]   store them anew, after a change on purpose
 
-Paths and the version of areaviz are left out of the digests. The parts of `EXACT` contain drawn
-pages, or numbers that a model computed, so their digests hold only on the platform that
-`freeze.json` names: system, processor type, Python, and the packages of `PACKAGES`, which
-requirements.txt pins. Elsewhere they are not compared. The part "models" has numbers instead of
-digests. They are compared with a relative and absolute tolerance of `TOLERANCE`, on every platform.
-All other parts are exact on every platform.
+Paths, the version of areaviz, and comments in pages are left out of the digests. The parts of
+`EXACT` contain drawn pages, or numbers that a model computed. Their digests hold only on the
+platform that `freeze.json` names: system, machine, vector instructions, Python, and the packages of
+`PACKAGES`, which requirements.txt pins. On another platform they are not compared.
+
+The part "models" has numbers, which are compared with a relative and absolute tolerance of
+`TOLERANCE`, and outputs and shapes, which are exact. It and all other parts hold on every platform.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import Any
 
 import numpy as np
 import typer
+from torch.backends.cpu import get_cpu_capability
 from typer.testing import CliRunner
 
 from areaviz import __version__
@@ -112,6 +114,8 @@ LINK: Mapping[str, str] = {
     **{"sees": "with", "hidden": "1", "other": "scene-9"},
 }
 """A link with a value for every parameter of a page."""
+_COMMENT = re.compile(r"^[ \t]*(//[^\n]*|/\*(?:(?!\*/).)*\*/)?[ \t]*\n", re.MULTILINE | re.DOTALL)
+_POLICY = re.compile(r"\bsha256-[\w+/]{43}=")
 LIVE = ("memory-stories", "token-boundary")
 """The models of the live pages: one without tokens, and one with them."""
 
@@ -122,6 +126,15 @@ def digest(content: str | bytes) -> str:
     data = data.replace(str(ROOT).encode(), b"ROOT")
     data = data.replace(f"areaviz {__version__}".encode(), b"areaviz VERSION")
     return hashlib.sha256(data).hexdigest()[:DIGITS]
+
+
+def digest_page(content: bytes) -> str:
+    """Return the digest of a page, without empty lines and comments that fill whole lines.
+
+    Comments of scripts and styles name files of the package, and these names change in a move. The
+    page's policy has the digests of its scripts, which change with the comments.
+    """
+    return digest(_POLICY.sub("", _COMMENT.sub("", content.decode("utf-8"))))
 
 
 def freeze_api() -> Frozen:
@@ -217,13 +230,13 @@ def freeze_pages() -> Frozen:
     with tempfile.TemporaryDirectory() as folder:
         for name, path in list_stored_traces(HOME, OPENINGS).items():
             page = export(load(path), Path(folder) / "page.html")
-            found[name] = digest(page.read_bytes())
+            found[name] = digest_page(page.read_bytes())
     return found
 
 
 def freeze_live_pages() -> Frozen:
     """Return the digests of live pages."""
-    return {name: digest(make_live_html(name, CHECKPOINTS)) for name in LIVE}
+    return {name: digest_page(make_live_html(name, CHECKPOINTS).encode()) for name in LIVE}
 
 
 def freeze_site() -> Frozen:
@@ -232,7 +245,9 @@ def freeze_site() -> Frozen:
         folder = Path(place)
         make_site(folder, CHECKPOINTS, lambda name: make_live_html(name, CHECKPOINTS))
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        return {path.relative_to(folder).as_posix(): digest(path.read_bytes()) for path in paths}
+        return {
+            path.relative_to(folder).as_posix(): digest_page(path.read_bytes()) for path in paths
+        }
 
 
 def freeze_views() -> Frozen:
@@ -339,7 +354,8 @@ def describe_platform() -> str:
     """Return the names and versions on which the digests of `EXACT` depend."""
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     python = ".".join(platform.python_version_tuple()[:2])
-    return f"{platform.system()} {platform.machine()}, Python {python}, {packages}"
+    machine = f"{platform.system()} {platform.machine()} {get_cpu_capability()}"
+    return f"{machine}, Python {python}, {packages}"
 
 
 def compute(part: str) -> Frozen:
@@ -375,6 +391,9 @@ def main(arguments: Sequence[str]) -> int:
     chosen = chosen or list(QUICK if "--quick" in arguments else PARTS)
     stored = read_file()
     if "--write" in arguments:
+        if stored["platform"] not in ("", describe_platform()) and not EXACT.issubset(chosen):
+            print("The stored parts are of another platform. Write all parts.")
+            return 1
         parts = stored["parts"] | {name: compute(name) for name in chosen}
         written = {"platform": describe_platform(), "parts": parts}
         FILE.write_text(json.dumps(written, indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -51,6 +51,14 @@ def test_digest_leaves_out_paths_and_version() -> None:
     assert freeze.digest(f"areaviz {freeze.__version__}") == freeze.digest("areaviz VERSION")
 
 
+def test_digest_of_a_page_leaves_out_only_comments_and_empty_lines() -> None:
+    page = b"a {}\n\n  // one\n/* two\n three */\nlet b = 1; // four\n/* five */ c();\n"
+    assert freeze.digest_page(page) == freeze.digest("a {}\nlet b = 1; // four\n/* five */ c();\n")
+    assert freeze.digest_page(page) != freeze.digest_page(page.replace(b"1", b"2"))
+    policies = (f"script-src 'sha256-{letter * 43}='".encode() for letter in "ab")
+    assert len({freeze.digest_page(policy) for policy in policies}) == 1
+
+
 def test_command_tells_what_changed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,3 +68,5 @@ def test_command_tells_what_changed(
     monkeypatch.setattr(freeze, "PARTS", {"server": lambda: {"openapi.json": "other"}})
     assert freeze.main(["server"]) == 1
     assert "server › openapi.json: " in capsys.readouterr().out
+    monkeypatch.setattr(freeze, "describe_platform", lambda: "another platform")
+    assert freeze.main(["--write", "server"]) == 1
