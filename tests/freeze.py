@@ -32,15 +32,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 import typer
 from torch.backends.cpu import get_cpu_capability
 from typer.testing import CliRunner
 
 from areaviz import __version__
 from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import read_cards
 from areaviz.cards.finding_tables import FINDING_TABLES
-from areaviz.cards.result_tables import format_results, format_summary, read_cards
-from areaviz.cli import COMMANDS, build
+from areaviz.cards.result_tables import format_results, format_summary
+from areaviz.cli import build, list_commands
 from areaviz.cli.figures import with_findings, with_forms
 from areaviz.cli.live import make_live_html
 from areaviz.data.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
@@ -146,7 +148,7 @@ def freeze_api() -> Frozen:
 def freeze_commands() -> Frozen:
     """Return the digests of the help texts of all commands and their subcommands."""
     found = {"": _read_help([])}
-    for name in COMMANDS:
+    for name in list_commands():
         found[name] = _read_help([name])
         command = typer.main.get_command(build(name))
         for inner in getattr(getattr(command, "commands", {}).get(name), "commands", {}):
@@ -360,6 +362,8 @@ def describe_platform() -> str:
 
 def compute(part: str) -> Frozen:
     """Return a part as it is read from the file."""
+    # The order of a sum depends on the number of threads.
+    torch.set_num_threads(1)
     found: Frozen = json.loads(json.dumps(PARTS[part]()))
     return found
 
