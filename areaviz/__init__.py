@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from areaviz.publish.show import show
     from areaviz.trace.areas import Area, AreaGrid
     from areaviz.trace.arrays import from_arrays
-    from areaviz.trace.cache import from_cache
-    from areaviz.trace.codec import load, save
     from areaviz.trace.errors import BackendError, InputError
-    from areaviz.trace.generated import from_generate
+    from areaviz.trace.file import load, save
+    from areaviz.trace.libraries import from_cache, from_generate
     from areaviz.trace.query import (
         Attended,
         Attending,
@@ -107,13 +106,13 @@ EXPORTS: Mapping[str, str] = {
     "entropy": "areaviz.trace.query",
     "export": "areaviz.publish.export",
     "from_arrays": "areaviz.trace.arrays",
-    "from_cache": "areaviz.trace.cache",
-    "from_generate": "areaviz.trace.generated",
+    "from_cache": "areaviz.trace.libraries",
+    "from_generate": "areaviz.trace.libraries",
     "head_summary": "areaviz.trace.query",
     "item_shares": "areaviz.trace.query",
-    "load": "areaviz.trace.codec",
+    "load": "areaviz.trace.file",
     "load_analysis": "areaviz.analysis.load_analysis",
-    "save": "areaviz.trace.codec",
+    "save": "areaviz.trace.file",
     "show": "areaviz.publish.show",
     "top_areas": "areaviz.trace.query",
     "top_queries": "areaviz.trace.query",

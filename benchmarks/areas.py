@@ -23,10 +23,14 @@ from typing import Any
 import numpy as np
 
 from areaviz.interactive.ribbon import find_top_queries
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.record import FloatArray
-from areaviz.trace.smallest_areas import densest_areas
-from areaviz.trace.weights import coverage, coverage_shares, top_areas
+from areaviz.trace.areas import (
+    AreaGrid,
+    FloatArray,
+    coverage_shares,
+    find_smallest_areas,
+    rank_areas,
+    sum_coverage,
+)
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.what_if import seconds
 
@@ -79,11 +83,14 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
     """Return the figures of one case: milliseconds, and their ratio to the fastest old time."""
     heads, queries, grid = CASES[name]
     weights_HQA = random_weights(heads, queries, grid)
-    p_HQN = coverage_shares(coverage(weights_HQA, grid))
-    areas, covered = partial(top_areas, weights_HQA, grid, K), partial(coverage, weights_HQA, grid)
+    p_HQN = coverage_shares(sum_coverage(weights_HQA, grid))
+    areas, covered = (
+        partial(rank_areas, weights_HQA, grid, K),
+        partial(sum_coverage, weights_HQA, grid),
+    )
     attending, densest = (
         partial(find_top_queries, weights_HQA, grid, K),
-        partial(densest_areas, p_HQN, grid),
+        partial(find_smallest_areas, p_HQN, grid),
     )
     others: dict[str, Work] = {}
     if before is not None:

@@ -28,7 +28,7 @@ from PIL import Image
 
 from areaviz.drawing.base import View
 from areaviz.drawing.sites import CANVAS, list_sites
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -82,7 +82,7 @@ def cases() -> Iterator[tuple[str, View, Trace, Focus]]:
     """Yield a name, a view, a trace and a focus for every figure to compare."""
     counted = Counter[tuple[str, int]]()
     for path in sorted(OPENINGS.glob("*.npz")):
-        trace = codec.load(path)
+        trace = file.load(path)
         # Take the foci of all traces alternately, so that the maximum of `MOST` figures does not
         # leave out any kind of focus.
         for site in list_sites(trace):

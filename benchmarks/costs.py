@@ -25,7 +25,7 @@ from areaviz.backend.costs import TABLE, Cost, Costs, count_attended_items, esti
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.data.paths import CHECKPOINTS, OPENINGS, ROOT
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from benchmarks.report import processor
@@ -140,7 +140,7 @@ def _with_gradients(cost: Cost, card: Card, runs: Sequence[Run]) -> Cost:
 
 def opened_requests() -> list[Request]:
     """Return the requests that pages open with."""
-    return [codec.load(path).request for path in sorted(OPENINGS.glob("*.npz"))]
+    return [file.load(path).request for path in sorted(OPENINGS.glob("*.npz"))]
 
 
 def measured(backend: LocalBackend, card: Card, opened: Sequence[Request]) -> list[Run]:

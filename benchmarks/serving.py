@@ -30,7 +30,7 @@ from areaviz.backend.remote import RemoteBackend
 from areaviz.data.paths import CHECKPOINTS, ROOT
 from areaviz.server.api import Api
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.request import Request
 from benchmarks.report import markdown, percentile, processor, write_section
 
@@ -141,7 +141,7 @@ def main() -> None:
             "over HTTP, Ray Serve, two replicas": RemoteBackend(far, token),
         }
         measured = rows(ways)
-        size = len(codec.to_bytes(here.trace(Request(MODEL, sentences("A small")[0]))))
+        size = len(file.trace_to_bytes(here.trace(Request(MODEL, sentences("A small")[0]))))
     columns = [
         "way",
         "new p50 ms",

@@ -38,7 +38,7 @@ from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.evaluation.faithfulness import measure_faithfulness
 from areaviz.evaluation.probe import Probe
-from areaviz.trace.interventions import Change, Gate, Weigh
+from areaviz.trace.changes import Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from benchmarks.report import command, markdown, processor, publish

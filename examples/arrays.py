@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import areaviz
-from areaviz.trace import codec, query
+from areaviz.trace import file, query
 
 TOKENS = ("attention", "looks", "at", "areas")
 
@@ -22,7 +22,7 @@ def main(path: str = "arrays.npz") -> None:
     print(
         f"“{TOKENS[3]}” attends most to {TOKENS[best.area.left : best.area.left + best.area.width]}"
     )
-    codec.save(trace, path)
+    file.save(trace, path)
 
 
 if __name__ == "__main__":

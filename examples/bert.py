@@ -9,7 +9,7 @@ import sys
 import transformers
 
 import areaviz
-from areaviz.trace import codec, query
+from areaviz.trace import file, query
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "small", "dog", "run", "##s", ".")
 
@@ -33,7 +33,7 @@ def main(path: str = "bert.npz") -> None:
         best = query.top_areas(attention, layer=1, head=0, query=1, k=1)[0]
         words = labels[best.area.left : best.area.left + best.area.width]
         print(f"{site}: “{labels[1]}” attends most to {words} ({best.weight:.0%})")
-    codec.save(trace, path)
+    file.save(trace, path)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ Open this file in an editor that runs cells (# %%), or paste the cells into Jupy
 
 import areaviz
 from areaviz.data.paths import ASSETS
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.request import Focus
 
-trace = codec.load(ASSETS / "home.npz")
+trace = file.load(ASSETS / "home.npz")
 
 # %% Show it: a notebook shows the value of a cell's last line
 areaviz.show(trace)

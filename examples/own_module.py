@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 import areaviz
 from areaviz.adapters.heads import Heads
-from areaviz.trace import codec
+from areaviz.trace import file
 
 
 class Attention(nn.Module):
@@ -32,7 +32,7 @@ def main(path: str = "own_module.npz") -> None:
     model = nn.Sequential(Attention(), Attention())
     probes = {"*": lambda layer, given, named, output: layer.heads(given[0])}
     trace = areaviz.attend(model, torch.randn(3, 8), probes=probes, labels=["a", "b", "c"])
-    codec.save(trace, path)
+    file.save(trace, path)
     print(list(trace.maps))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import transformers
 
 import areaviz
-from areaviz.trace import codec, query
+from areaviz.trace import file, query
 
 
 def main(path: str = "vit.npz") -> None:
@@ -30,7 +30,7 @@ def main(path: str = "vit.npz") -> None:
     trace = areaviz.attend(transformers.ViTForImageClassification(config), pixels, area_size=2)
     best = query.top_areas(trace.maps["class token as areas"], layer=1, head=0, query=0, k=1)[0]
     print(f"{best.area} gets {best.weight:.1%}; {trace.details['warning']}")
-    codec.save(trace, path)
+    file.save(trace, path)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from areaviz.data.paths import ASSETS
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.query import coverage, top_areas
 
 STORED = ASSETS / "home.npz"

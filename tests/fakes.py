@@ -10,11 +10,8 @@ import numpy as np
 
 from areaviz.cards.card import Card
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.clip import Clip
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
-from areaviz.trace.request import Request
-from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.request import RATE, Clip, Picture, Request, Sound
 
 SENTENCE = "A small dog runs."
 

@@ -57,10 +57,9 @@ from areaviz.publish.figures import POINTED
 from areaviz.server.openapi import make_api_text
 from areaviz.site.gallery import list_stored_traces
 from areaviz.site.pages import make_site
-from areaviz.trace.codec import load
-from areaviz.trace.link import FOCUS, REQUEST, to_params
+from areaviz.trace.file import load
 from areaviz.trace.record import AttentionMap, Trace
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import FOCUS, REQUEST, Focus, Request, to_params
 from areaviz.ui.analyse.state import AnalyseState
 from areaviz.ui.app.state import Link, State
 from areaviz.ui.forms.caption_form import CaptionState

@@ -21,8 +21,7 @@ from areaviz.data.paths import CHECKPOINTS, ROOT
 from areaviz.data.picture_samples import PHOTOS, get_sample
 from areaviz.data.pictures import decode_picture
 from areaviz.metrics.pointing import Box
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
+from areaviz.trace.request import Picture, Request
 from tests.lit_places import lit_places
 
 PATH, MARK = ROOT / "docs" / "photos.md", "photos"

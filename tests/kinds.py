@@ -30,7 +30,7 @@ from areaviz.models.ram import RamConfig
 from areaviz.models.speech_recognizer import ListenerConfig
 from areaviz.models.text_decoder import TextDecoderConfig
 from areaviz.models.video_captioner import WatcherConfig
-from areaviz.trace.interventions import Change, Hide, Weigh
+from areaviz.trace.changes import Change, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes, tiny
 from tests.pages import folder

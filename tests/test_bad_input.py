@@ -22,10 +22,8 @@ from areaviz.backend.access import compute_digest
 from areaviz.backend.local import LocalBackend
 from areaviz.cli import build
 from areaviz.server.api import Api
-from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
-from areaviz.trace.request import Request
-from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.request import RATE, Clip, Request, Sound
 from tests.kinds import CASES, write_checkpoints
 from tests.server.models import TOKEN
 from tests.trace.sentence import assert_one_sentence

@@ -11,7 +11,7 @@ import pytest
 
 from areaviz import __version__
 from areaviz.cli import list_commands
-from areaviz.trace.link import from_params
+from areaviz.trace.request import from_params
 from areaviz.ui.app.page import HIDDEN_PARAMS, TITLES
 from areaviz.views import VIEWS
 

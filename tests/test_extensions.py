@@ -35,7 +35,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cli import main
 from areaviz.data.examples import Example
 from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.views import VIEWS
 
 main(["trace", "example-mirror", "A small dog runs", "mirror.npz", "--checkpoints", "none"])

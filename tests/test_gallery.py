@@ -14,8 +14,8 @@ import pytest
 import areaviz
 from areaviz.publish.show import NotebookPage, show
 from areaviz.publish.widget import AttentionWidget
-from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace.document import validate
 from tests.sampled import sampled
 
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -98,5 +98,5 @@ def test_external_models_and_arrays_give_traces(name: str, tmp_path: Path) -> No
         text=True,
     )
     assert ran.returncode == 0, ran.stderr
-    validate(codec.load(tmp_path / "trace.npz"))
+    validate(file.load(tmp_path / "trace.npz"))
     assert ran.stdout.strip()

@@ -16,9 +16,8 @@ from areaviz.cards.card import Card, read_card
 from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.strokes import draw_digits
 from areaviz.drawing.gaze_steps import CONTEXT, GLIMPSES, TRANSFORMER, compute_centres
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Picture, Request
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 CARDS = [read_card(path) for path in sorted(CHECKPOINTS.glob("*/card.json"))]

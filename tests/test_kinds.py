@@ -41,15 +41,15 @@ from areaviz.publish.component_kinds import find_kind
 from areaviz.publish.export import export
 from areaviz.publish.python_lines import write_python_lines
 from areaviz.server.api import Api
-from areaviz.trace import codec, query
-from areaviz.trace.check import validate
+from areaviz.trace import file as codec
+from areaviz.trace import query
+from areaviz.trace.changes import Hide
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Hide
+from areaviz.trace.file import open_trace
 from areaviz.trace.kinds import KINDS
-from areaviz.trace.link import from_params, to_params
-from areaviz.trace.on_disk import open_trace
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Request, from_params, to_params
 from areaviz.ui.results.downloads import list_files
 from areaviz.views import VIEWS
 from tests.kinds import CASES, Case, write_checkpoints
@@ -102,7 +102,7 @@ def same(one: Trace, other: Trace) -> bool:
     untimed = {**one.details, "seconds": other.details.get("seconds", "")}
     if "seconds" not in other.details:
         untimed.pop("seconds")
-    return codec.to_bytes(replace(one, details=untimed)) == codec.to_bytes(other)
+    return codec.trace_to_bytes(replace(one, details=untimed)) == codec.trace_to_bytes(other)
 
 
 def test_every_kind_of_field_and_every_task_with_models_is_walked(backend: LocalBackend) -> None:
@@ -134,9 +134,9 @@ def test_file(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
     """Every reader returns the complete trace, and the document fits the schema."""
     trace, path = traces[case.name], tmp_path / "trace.npz"
     areaviz.save(trace, path)
-    assert codec.to_bytes(areaviz.load(path)) == codec.to_bytes(trace)
+    assert codec.trace_to_bytes(areaviz.load(path)) == codec.trace_to_bytes(trace)
     with path.open("rb") as file:
-        assert codec.to_bytes(open_trace(file)) == codec.to_bytes(trace)
+        assert codec.trace_to_bytes(open_trace(file)) == codec.trace_to_bytes(trace)
     assert "a trace, version" in describe_file(path)
     with zipfile.ZipFile(path) as archive:
         document = json.loads(archive.read(codec.DOCUMENT))
@@ -168,7 +168,7 @@ def test_replay(
     replay = ReplayBackend(tmp_path)
     assert replay.problems() == ()
     found = replay.trace(case.request.checked())
-    assert codec.to_bytes(found) == codec.to_bytes(traces[case.name])
+    assert codec.trace_to_bytes(found) == codec.trace_to_bytes(traces[case.name])
     with pytest.raises(InputError, match="no stored result"):
         replay.trace(replace(case.request, text="other", picture=None, sound=None, clip=None))
 
@@ -233,7 +233,7 @@ def test_what_if(
         # The remaining items still get attention.
         assert covered_QN.sum() > 0
     assert not np.allclose(attention.weights, traces[case.name].maps[case.site].weights)
-    assert codec.from_bytes(codec.to_bytes(changed)).request == asked.checked()
+    assert codec.trace_from_bytes(codec.trace_to_bytes(changed)).request == asked.checked()
     assert same(remote.trace(asked), changed)
 
 

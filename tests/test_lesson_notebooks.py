@@ -10,7 +10,7 @@ from nbconvert.preprocessors import ExecutePreprocessor
 
 from areaviz.data.paths import HERO
 from areaviz.interactive.default_focus import choose_first_focus
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.query import top_areas
 from tests.sampled import sampled
 
@@ -42,7 +42,7 @@ def outcomes(name: str, blanks: list[str]) -> list[str]:
 
 def taken_words() -> str:
     """Return the words of the heaviest area that the first notebook asks for."""
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     look = choose_first_focus(trace)
     attention = trace.maps[look.site]
     tops = []

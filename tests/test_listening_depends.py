@@ -12,10 +12,10 @@ from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.metrics.speech import count_edits, find_boundary_hits
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
-from areaviz.trace.interventions import Hide, Share
-from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.request import Request
-from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.changes import Hide, Share
+from areaviz.trace.record import Trace
+from areaviz.trace.request import RATE, Request, Sound
 
 NAME, SITE = "speech-hybrid", "encoder-decoder"
 

@@ -11,10 +11,11 @@ from areaviz.backend.local import LocalBackend
 from areaviz.data.answer_samples import separate_punctuation
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.recurrent import SITE
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.kinds import is_opening, read_tree
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.trace.tree import is_opening, read_tree
 from areaviz.ui.forms.reason_samples import SENTENCES
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"

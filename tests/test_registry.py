@@ -21,8 +21,8 @@ from areaviz.models.digit_reader import DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.pointing_model import PointingModel
-from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace.document import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
@@ -194,7 +194,7 @@ def test_models_of_a_pair_differ_only_in_attention() -> None:
 
 
 def test_front_page_example_matches_its_model() -> None:
-    stored = codec.load(ROOT / "assets" / "home.npz")
+    stored = file.load(ROOT / "assets" / "home.npz")
     again = LocalBackend(CHECKPOINTS, "cpu").trace(stored.request)
     assert again.fields["target"].raw == stored.fields["target"].raw
     for site, attention in stored.maps.items():

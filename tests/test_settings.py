@@ -17,7 +17,7 @@ from streamlit import config
 from areaviz.data import pictures
 from areaviz.intake import texts
 from areaviz.notes import exchange
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES
+from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES
 from areaviz.ui.results import uploaded_traces
 
 ROOT = Path(__file__).parents[1]

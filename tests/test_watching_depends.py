@@ -14,11 +14,11 @@ from areaviz.data.clip_samples import SAMPLES, clip_of, clip_sample
 from areaviz.data.moving_digits import DigitBank, MovingDigit, render_actions
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.models.generation import GenerationModel
-from areaviz.trace.clip import Clip
-from areaviz.trace.interventions import Hide
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares, top_areas
-from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.request import Request
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Clip, Request
 
 NAME, SITE = "video-both", "encoder-decoder"
 SENTENCE = SAMPLES["three-left-grows"].text

@@ -1,4 +1,4 @@
-"""Every file is written completely or not at all: only `areaviz/trace/files.py` writes to paths."""
+"""Every file is written completely or not at all: only `areaviz/trace/safe_files.py` writes to paths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import write_whole, write_whole_file
+from areaviz.trace.safe_files import write_whole, write_whole_file
 
 PACKAGE = Path(__file__).parents[1] / "areaviz"
 WRITERS = {"write_text", "write_bytes", "save_file", "to_csv", "to_parquet"}

@@ -19,8 +19,7 @@ from areaviz.adapters.loading import load_model
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.peft_models import is_adapted, is_prefixed
 from areaviz.trace.arrays import AREA_SIZE
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_text
+from areaviz.trace.errors import InputError, check_text
 from areaviz.trace.record import Trace
 
 

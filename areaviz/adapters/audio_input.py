@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from areaviz.data.sound_files import read_recording
 from areaviz.data.sounds import resample
-from areaviz.trace.argument_checks import find_file
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_range
-from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.errors import InputError, check_range
+from areaviz.trace.record import find_file
+from areaviz.trace.request import RATE, Sound
 
 MOST_SECONDS = 600
 MAX_CHANNELS = 8

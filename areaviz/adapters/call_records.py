@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.adapters.heads import Heads
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_attended, has_room
+from areaviz.trace.errors import InputError, check_attended, has_room
 
 ENCODER, DECODER, CROSS = "encoder self", "decoder self", "encoder-decoder"
 Found = dict[str, list[Heads]]

@@ -17,7 +17,7 @@ from areaviz.adapters.model_run import Options, inference_mode
 from areaviz.adapters.templates import write_chat
 from areaviz.adapters.transformers_generation import generate_tokens
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import Picture
+from areaviz.trace.request import Picture
 
 QUESTION = "Describe the picture."
 # Maximum number of tokens written about a picture, and of characters of a question in its template.

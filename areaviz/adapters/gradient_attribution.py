@@ -19,7 +19,7 @@ from areaviz.attention.gradients import (
     compute_gradient_times_input,
     describe_too_many,
 )
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 NO_SCORES = "left out: this model gives no scores of classes or tokens for its items"
 NO_ITEMS = "left out: the items shown are neither single token embeddings nor parts of the pixels"

@@ -16,13 +16,11 @@ import torch
 from torch import Tensor
 
 from areaviz.adapters.heads import Heads
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived_areas import AreaSoftmax, make_areas_map, make_sums_map
-from areaviz.trace.errors import InputError
-from areaviz.trace.layered_weights import LayeredWeights
-from areaviz.trace.limits import check_attended, has_room
+from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.derived import AreaSoftmax, make_areas_map, make_sums_map
+from areaviz.trace.errors import InputError, check_attended, has_room
 from areaviz.trace.query import predict_bytes
-from areaviz.trace.record import AttentionMap, FloatArray
+from areaviz.trace.record import AttentionMap, LayeredWeights
 
 OVER_ITEMS, IN_HALF = "softmax over items", "softmax over items, kept in half precision"
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from areaviz.adapters.memory_mapping import map_to_file
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 Index = Tensor | slice
 _CLOSE = 1e-3

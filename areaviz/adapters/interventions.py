@@ -22,8 +22,7 @@ from areaviz.adapters.attention_recording import RecordedRun
 from areaviz.adapters.model_run import ModelRun
 from areaviz.adapters.sinks import Site
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import (
+from areaviz.trace.changes import (
     Change,
     Gate,
     Places,
@@ -32,6 +31,7 @@ from areaviz.trace.interventions import (
     list_changes_by_site,
     name_kind,
 )
+from areaviz.trace.errors import InputError
 
 # Maximum difference between a layer's output and the sum of its values by weight, relative to the
 # largest output.

@@ -18,8 +18,8 @@ from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
 from areaviz.adapters.library import import_transformers
 from areaviz.adapters.peft_models import find_base, is_adapter, load_adapter, refuse_adapter
 from areaviz.adapters.weights import check_room, count_weights, weight_files
-from areaviz.trace.argument_checks import expand_path
 from areaviz.trace.errors import InputError
+from areaviz.trace.record import expand_path
 
 # Files to download from the hub, without pickles and weights of other frameworks.
 _FETCHED = ["*.json", "*.safetensors", "*.model", "*.spm", "*.txt"]

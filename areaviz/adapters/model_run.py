@@ -26,16 +26,19 @@ from areaviz.adapters.option_checks import (
 )
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
 from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, make_empty_output, make_text_field
-from areaviz.trace.attribution import GRADIENT, WAYS, make_gradient_maps
-from areaviz.trace.check import validate
-from areaviz.trace.derived_areas import AS_AREAS
-from areaviz.trace.errors import InputError, InputErrorWithAdvice
-from areaviz.trace.interventions import Change
-from areaviz.trace.limits import AREA_SIZES, check_chosen
-from areaviz.trace.picture import Picture
+from areaviz.trace.changes import Change
+from areaviz.trace.derived import (
+    AS_AREAS,
+    GRADIENT,
+    ROLLOUT,
+    WAYS,
+    make_gradient_maps,
+    make_rollout_maps,
+)
+from areaviz.trace.document import validate
+from areaviz.trace.errors import AREA_SIZES, InputError, InputErrorWithAdvice, check_chosen
 from areaviz.trace.record import AttentionMap, Field, Output, Trace, count_held_bytes
-from areaviz.trace.request import Request, check_options, make_model_name
-from areaviz.trace.rollout import ROLLOUT, make_rollout_maps
+from areaviz.trace.request import Picture, Request, check_options, make_model_name
 
 ALTERNATIVES = 5
 MOST_NAMED = 4

@@ -5,8 +5,7 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any
 
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_range
+from areaviz.trace.errors import InputError, check_range
 
 # A limit far above the number of examples in any real batch.
 MAX_EXAMPLE = 10**6

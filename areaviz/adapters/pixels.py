@@ -22,8 +22,8 @@ from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, make_most_probable
 from areaviz.adapters.sinks import Site
 from areaviz.trace.arrays import make_cell_field, make_text_field
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
-from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
+from areaviz.trace.request import MAX_PICTURE_SIDE, Picture
 
 MEAN = STD = (0.5, 0.5, 0.5)
 # Sides of the squares of patches that multi-stage models merge into one item, in patches.
@@ -317,5 +317,5 @@ def make_picture_from_values(values_CHW: Tensor) -> Picture:
 
 def _shrink(image: Image.Image) -> Picture:
     """Return a picture of at most 640 pixels per side."""
-    image.thumbnail((MAX_SIDE, MAX_SIDE))
+    image.thumbnail((MAX_PICTURE_SIDE, MAX_PICTURE_SIDE))
     return Picture.of("yours", np.asarray(image))

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from areaviz.adapters.call_records import CROSS, DECODER
 from areaviz.adapters.model_run import Options
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_attended
+from areaviz.trace.errors import InputError, check_attended
 
 # Names of the number of layers and of the number of heads in configurations.
 _LAYERS = ("num_hidden_layers", "encoder_layers", "n_layer", "num_layers", "n_layers")

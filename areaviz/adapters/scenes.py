@@ -17,8 +17,8 @@ from PIL import Image
 from torch import Tensor
 
 from areaviz.trace.areas import Area, format_area
-from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
+from areaviz.trace.request import MAX_PICTURE_SIDE, Picture
 
 # An image, uint8 [height, width, 3].
 Pixels = npt.NDArray[np.uint8]
@@ -91,7 +91,7 @@ class Scene:
         rows = ceil(len(self.images) / columns)
         widest = max(image.shape[1] for image in self.images)
         tallest = max(image.shape[0] for image in self.images)
-        free = [MAX_SIDE - _GAP * (count - 1) for count in (columns, rows)]
+        free = [MAX_PICTURE_SIDE - _GAP * (count - 1) for count in (columns, rows)]
         scale = min(1.0, free[0] / (columns * widest), free[1] / (rows * tallest))
         wide, high = (max(1, int(side * scale)) for side in (widest, tallest))
         size = (rows * (high + _GAP) - _GAP, columns * (wide + _GAP) - _GAP, 3)

@@ -15,8 +15,7 @@ from areaviz.adapters.anchors import Piece, Span, anchor_pieces, complete_offset
 from areaviz.adapters.chats import format_chat, is_chat
 from areaviz.adapters.failures import describe_reason
 from areaviz.trace.arrays import MAX_ITEMS, make_text_field
-from areaviz.trace.errors import InputError, InputErrorWithAdvice
-from areaviz.trace.limits import check_text
+from areaviz.trace.errors import InputError, InputErrorWithAdvice, check_text
 from areaviz.trace.record import Field
 
 # Entries that tokenizers return in addition to a model's inputs, and labels for a loss.

@@ -39,7 +39,7 @@ from areaviz.adapters.transformers_run import (
 from areaviz.adapters.transformers_stacks import make_decoder_run
 from areaviz.adapters.vision_input import VisionInput
 from areaviz.trace.errors import InputErrorWithAdvice
-from areaviz.trace.picture import Picture
+from areaviz.trace.request import Picture
 
 PIXELS = ("pixel_values", "pixel_values_videos", "pixel_values_images")
 _TEXT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_ids")

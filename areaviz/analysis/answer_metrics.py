@@ -15,9 +15,10 @@ from areaviz.data.points import compute_signed_area, measure_tour_length, solve_
 from areaviz.data.text_kinds import STORIES, TREES, are_digits
 from areaviz.metrics.localisation import find_hits
 from areaviz.metrics.trees import score_brackets
-from areaviz.trace.points import EXTENT
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.kinds import EXTENT
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import Trace
 
 Measured = Mapping[str, float]
 

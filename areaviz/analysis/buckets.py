@@ -22,8 +22,7 @@ from areaviz.analysis.table import list_references
 from areaviz.data.examples import Files
 from areaviz.data.metadata import list_categories
 from areaviz.metrics.translation import compute_bleu_and_chrf
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 # Number of buckets when examples are grouped by the values of a metric.
 PARTS = 5

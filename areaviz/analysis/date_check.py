@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from areaviz.trace.files import PRIVATE_FILE, write_whole
+from areaviz.trace.safe_files import PRIVATE_FILE, write_whole
 
 log = logging.getLogger(__name__)
 

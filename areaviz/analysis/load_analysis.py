@@ -20,9 +20,8 @@ from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.dataset_builder import read_set
 from areaviz.intake.files import find_media_beside
 from areaviz.notes.error_spans import Judgement
-from areaviz.trace.argument_checks import find_file
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
+from areaviz.trace.record import find_file
 
 AnyPath = str | Path
 # Maximum number of bytes to read of a file's first line, which shows whether it is an analysis.

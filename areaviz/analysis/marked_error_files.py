@@ -16,8 +16,7 @@ from areaviz.notes.judgement_files import check_count, check_size, from_jsonl, i
 from areaviz.notes.marot import parse_judgements
 from areaviz.notes.marot_rows import read_rows
 from areaviz.notes.segment_places import SegmentPlaces, match_system
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 FORMATS = (
     "Errors that were exported here (.jsonl), Marot's TSV, human evaluations of WMT (.jsonl),"

@@ -13,8 +13,7 @@ from areaviz.data.raters import is_automatic
 from areaviz.intake.pearmut import find_counted_span
 from areaviz.intake.rated_outputs import OWN
 from areaviz.notes.error_spans import OUTPUT, Judgement
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import InputError, check_choice
 
 PROTOCOLS = ("ESA", "MQM", "DA")
 """The protocols: errors and a score (ESA), errors with categories (MQM), or a score alone (DA)."""

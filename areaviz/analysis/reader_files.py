@@ -32,7 +32,7 @@ from areaviz.intake.stored_roles import format_roles, parse_roles
 from areaviz.notes.store_schema import format_current_time
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import PRIVATE_FILE, make_private_folder, write_whole
+from areaviz.trace.safe_files import PRIVATE_FILE, make_private_folder, write_whole
 
 # The name of the folder with the folders of all users, within the folder of analyses.
 FOLDER = "readers"

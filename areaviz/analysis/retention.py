@@ -19,7 +19,7 @@ from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import PRIVATE_FILE
+from areaviz.trace.safe_files import PRIVATE_FILE
 
 # Environment variable with the address of the store. The default is notes.sqlite next to the
 # analyses.

@@ -30,7 +30,7 @@ from areaviz.analysis.row_lines import (
 )
 from areaviz.data.paths import own_folder
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.files import (
+from areaviz.trace.safe_files import (
     PRIVATE_FILE,
     find_aside_name,
     make_private_folder,

@@ -24,7 +24,7 @@ from areaviz.analysis.stored_sets import DAMAGE
 from areaviz.notes.store_schema import format_current_time
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import PRIVATE_FILE, make_private_folder, write_whole
+from areaviz.trace.safe_files import PRIVATE_FILE, make_private_folder, write_whole
 
 # The folder of links within the folder of analyses, and the file that says what a link opens.
 FOLDER, ABOUT = "shares", "share.json"

@@ -16,9 +16,9 @@ from areaviz.analysis.run import make_header, run_example
 from areaviz.cards.card import Card
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.paths import ANALYSIS
-from areaviz.trace.files import write_whole
 from areaviz.trace.record import Run
 from areaviz.trace.request import Request
+from areaviz.trace.safe_files import write_whole
 
 SET = "Sentences"
 MODELS = ("recurrent-additive", "recurrent-none")

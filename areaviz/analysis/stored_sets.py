@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from areaviz.shares.limits import ADDRESS_FACTOR, ALL_KEPT_MEGABYTES, KEPT_MEGABYTES
-from areaviz.trace.files import PRIVATE_FILE, write_whole
+from areaviz.trace.safe_files import PRIVATE_FILE, write_whole
 
 MEGABYTE = 10**6
 # The file in a dataset's folder that names its files and their roles.

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 # Largest number of outputs to attribute. Each of them takes one backward pass.
 MAX_OUTPUTS = 256

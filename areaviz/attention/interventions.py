@@ -1,6 +1,6 @@
 """Interventions on attention, which reweight areas and gate heads.
 
-The interventions themselves are defined in `areaviz.trace.interventions`. Shapes: B batch, H heads,
+The interventions themselves are defined in `areaviz.trace.changes`. Shapes: B batch, H heads,
 Q queries, R areas, D width of a head.
 """
 
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.interventions import (
+from areaviz.trace.changes import (
     Change,
     Gate,
     Hide,
@@ -26,7 +26,7 @@ from areaviz.trace.interventions import (
     compute_area_factors,
     list_changes_by_site,
 )
-from areaviz.trace.logits import Logits
+from areaviz.trace.derived import Logits
 
 
 def to_device_async(values: npt.NDArray[Any], device: torch.device) -> Tensor:

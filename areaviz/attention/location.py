@@ -15,7 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from areaviz.trace.interventions import Share
+from areaviz.trace.changes import Share
 
 SCORINGS = ("content", "location", "hybrid")
 

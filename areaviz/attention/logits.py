@@ -10,7 +10,7 @@ from torch import Tensor
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import FloatArray
-from areaviz.trace.logits import Logits
+from areaviz.trace.derived import Logits
 
 
 def has_parts(spec: AreaSpec) -> bool:

@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 
 from areaviz.cards.card import Card
 from areaviz.shares.visitors import Visitor
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import InputError
-from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.cards.card import Card
-from areaviz.trace.logits import Logits
+from areaviz.trace.derived import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 

@@ -12,7 +12,7 @@ from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.backend.costs import Costs, read_costs
 from areaviz.shares.counters import Shares
 from areaviz.shares.limits import QUESTIONS_AT_ONCE
-from areaviz.trace.logits import Logits
+from areaviz.trace.derived import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 

@@ -31,9 +31,8 @@ from areaviz.models.device import (
     is_out_of_memory,
     use_threads,
 )
-from areaviz.trace.best_alignment import add_best
+from areaviz.trace.derived import Logits, add_best
 from areaviz.trace.errors import BackendError, InputError, without_traceback
-from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 

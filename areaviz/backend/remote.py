@@ -22,11 +22,12 @@ from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.cached import make_cache_key
 from areaviz.cards.card import Card
 from areaviz.shares.visitors import Visitor
-from areaviz.trace import archive, codec
+from areaviz.trace import file, safe_files
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
-from areaviz.trace.logits import Logits
-from areaviz.trace.logits_file import logits_from_bytes
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.file import logits_from_bytes
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
@@ -102,9 +103,9 @@ class RemoteBackend:
             return self._layer(message, found.maps[site].weights.shape[1:])
 
         body = wire.trace_to_json(wire.TraceMessage(checked, marked))
-        content = self._send(wire.TRACE, archive.MAX_BYTES, body, key)
+        content = self._send(wire.TRACE, safe_files.MAX_BYTES, body, key)
         with _convert_damage_errors():
-            found = codec.from_bytes(content, fetch)
+            found = file.trace_from_bytes(content, fetch)
         if not _is_answer_to(found.request, checked):
             raise BackendError("The model server answered another request. Run the model again.")
         return found
@@ -123,7 +124,7 @@ class RemoteBackend:
             progress(0.0, "Waiting for the server of the models")
         key = self._key(checked)
         message = wire.LayerMessage(checked, key, site, layer, self._marked(caller))
-        content = self._send(wire.LOGITS, archive.MAX_BYTES, wire.layer_to_json(message), key)
+        content = self._send(wire.LOGITS, safe_files.MAX_BYTES, wire.layer_to_json(message), key)
         with _convert_damage_errors():
             return logits_from_bytes(content)
 
@@ -147,7 +148,7 @@ class RemoteBackend:
         most = 4 * math.prod(shape) + _CHUNK
         content = self._send(wire.LAYER, most, wire.layer_to_json(message), message.key)
         with _convert_damage_errors():
-            return codec.layer_from_bytes(content, shape)
+            return file.layer_from_bytes(content, shape)
 
     def _described(self) -> wire.ServerDescription:
         """Return the server's descriptions, which one caller at a time fetches.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.cards.card import Card, read_card
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -66,7 +66,7 @@ class ReplayBackend:
         if progress:
             progress(0.5, "Reading the stored trace")
         try:
-            return codec.load(self._paths[request])
+            return file.load(self._paths[request])
         except InputError as error:
             raise BackendError(
                 f"The stored trace {self._paths[request].name} can no longer be read."
@@ -82,7 +82,7 @@ class ReplayBackend:
 
     def _add_trace(self, path: Path) -> None:
         try:
-            request = codec.load(path).request
+            request = file.load(path).request
         except InputError as error:
             self._problems.append(f"The stored trace {path.name} is skipped: {error}")
             return

@@ -16,8 +16,8 @@ from pathlib import Path
 from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.backend.cached import make_cache_key
 from areaviz.cards.card import Card
-from areaviz.trace import codec
-from areaviz.trace.best_alignment import add_best, remove_best
+from areaviz.trace import file
+from areaviz.trace.derived import add_best, remove_best
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -46,7 +46,7 @@ class StoredBackend(Wrapper):
         path = find_path(self._folder, request, self.models())
         if path.is_file():
             try:
-                return self._with_best(codec.load(path))
+                return self._with_best(file.load(path))
             except InputError as error:
                 log.warning("The stored trace %s is skipped: %s", path.name, error)
         return self._inner.trace(request, progress, caller)
@@ -74,7 +74,7 @@ class RecordingBackend(StoredBackend):
         trace = self._inner.trace(request, progress, caller)
         path = find_path(self._folder, request, self.models())
         # The card names the heads of the best alignment, and this choice may have changed.
-        codec.save(remove_best(trace), path, half=True)
+        file.save(remove_best(trace), path, half=True)
         self.written.append(path)
         return trace
 

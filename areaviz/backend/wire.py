@@ -28,9 +28,8 @@ from areaviz.cards.card import Card, parse_card
 from areaviz.shares.visitors import Visitor
 from areaviz.trace.document import read_request, request_entry
 from areaviz.trace.errors import InputError
-from areaviz.trace.medium import Medium, take
 from areaviz.trace.record import Trace
-from areaviz.trace.request import MEDIA, Request
+from areaviz.trace.request import MEDIA, Medium, Request, take
 
 MODELS, TRACE, LAYER, LOGITS = "/models", "/trace", "/layer", "/logits"
 JSON, NPZ = "application/json", "application/zip"

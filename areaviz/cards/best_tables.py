@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from areaviz.cards.card import Card
 from areaviz.cards.result_tables import format_markdown_row
-from areaviz.trace.best_alignment import BestAlignment, describe_heads
+from areaviz.trace.derived import BestAlignment, describe_heads
 
 LINKS, ALIGNMENT = "word links", "best alignment"
 """Entries of `Card.attention` of translators."""

@@ -11,10 +11,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from areaviz.cards.opening import Opening, parse_opening
 from areaviz.cards.tasks import TASKS
-from areaviz.trace.best_alignment import BestAlignment
-from areaviz.trace.errors import BackendError
-from areaviz.trace.files import write_json
-from areaviz.trace.limits import READINGS
+from areaviz.trace.derived import BestAlignment
+from areaviz.trace.errors import READINGS, BackendError
+from areaviz.trace.safe_files import write_json
 
 OPTIONAL = ("notes", "gates", "files", "heads", "opening", "lacks")
 """Entries that older cards do not have."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from areaviz.trace.best_alignment import BestAlignment, read_best_alignment
-from areaviz.trace.limits import READINGS
+from areaviz.trace.derived import BestAlignment, read_best_alignment
+from areaviz.trace.errors import READINGS
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ from areaviz.cli.options import (
     make_decoding_options,
 )
 from areaviz.data.examples import Dataset
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import InputError, check_choice
 from areaviz.trace.request import Request
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from areaviz.intake.columns import LINKS, OUTPUT, REFERENCE, SCORE, SOURCE
 from areaviz.intake.dataset_builder import BuiltDataset, bring_beside, build_dataset
 from areaviz.intake.files import find_media_beside, is_table_name
 from areaviz.intake.joined_columns import open_files
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,7 @@ from areaviz.analysis.themes.list_texts import (
 )
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import InputError, check_choice
 
 WORDS = "words"
 # Maximum number of words printed per side.

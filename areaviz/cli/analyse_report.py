@@ -27,10 +27,9 @@ from areaviz.cli.analyse_print import (
 from areaviz.cli.models import NamedModel
 from areaviz.intake.dataset_builder import BuiltDataset
 from areaviz.notes.error_spans import Judgement
-from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
-from areaviz.trace.limits import check_choice, shorten
+from areaviz.trace.errors import InputError, check_choice, shorten
 from areaviz.trace.request import Counted, Request
+from areaviz.trace.safe_files import write_whole
 
 
 @dataclass(frozen=True, slots=True)

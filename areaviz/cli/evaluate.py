@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from areaviz.data.paths import find_data_folder
-from areaviz.trace.files import write_whole
+from areaviz.trace.safe_files import write_whole
 
 
 def evaluate(

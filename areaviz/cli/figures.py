@@ -15,7 +15,7 @@ from areaviz.data.paths import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.key_form_tables import FORM_TABLES, FormTable
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
+from areaviz.trace.safe_files import write_whole
 
 MARK = "figures"
 """Name in the two comments around the tables of models in README.md and docs/results.md."""

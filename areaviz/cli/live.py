@@ -17,11 +17,10 @@ from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.live_pair import make_live_pair
 from areaviz.publish.options import PageOptions
-from areaviz.trace.argument_checks import expand_path
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
+from areaviz.trace.record import expand_path
+from areaviz.trace.request import Picture, Request
+from areaviz.trace.safe_files import write_whole
 from areaviz.ui.forms.reason_samples import POINTS, STORIES
 
 SENTENCES = {

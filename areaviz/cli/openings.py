@@ -10,7 +10,7 @@ import typer
 from areaviz.backend.stored import RecordingBackend
 from areaviz.cli.models import open_backend
 from areaviz.data.paths import ASSETS, CHECKPOINTS
-from areaviz.trace import codec
+from areaviz.trace import file
 
 
 def openings(
@@ -37,8 +37,8 @@ def openings(
     folder = assets / "openings"
     opened = store_openings(folder, folder / "looks.json", checkpoints)
     store_runs(RecordingBackend(backend, folder))
-    codec.save(opened[0].traces[0], assets / "home.npz", half=True)
-    codec.save(build_hero_trace(opened), assets / "hero.npz", half=True)
+    file.save(opened[0].traces[0], assets / "home.npz", half=True)
+    file.save(build_hero_trace(opened), assets / "hero.npz", half=True)
     pictures = draw_pictures(opened, assets / "cards")
     paths = [*folder.glob("*.npz"), *pictures]
     size = sum(path.stat().st_size for path in paths) / 2**20

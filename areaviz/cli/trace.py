@@ -28,9 +28,8 @@ from areaviz.data.picture_samples import get_sample
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.data.sound_samples import get_sound_sample
 from areaviz.publish.export import export
-from areaviz.trace.codec import save
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
+from areaviz.trace.file import save
 from areaviz.trace.request import Request
 
 _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {

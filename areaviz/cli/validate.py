@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from areaviz.drawing.labels import pluralise
-from areaviz.trace.arrays_file import holds_trace, open_npz
-from areaviz.trace.codec import read_version, refuse_damage
+from areaviz.trace.arrays import holds_trace, open_npz
 from areaviz.trace.errors import InputError
-from areaviz.trace.on_disk import OPERATOR
+from areaviz.trace.file import OPERATOR, read_version, refuse_damage
 from areaviz.trace.record import Trace
 
 SCHEMA = "trace.schema.json"

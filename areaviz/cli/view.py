@@ -17,10 +17,9 @@ from areaviz.publish.loopback import PageServer
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
 from areaviz.publish.page import make_page
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES
-from areaviz.trace import codec
-from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import parse_ranges
-from areaviz.trace.limits import READINGS, check_choice
+from areaviz.trace import file as codec
+from areaviz.trace.changes import parse_ranges
+from areaviz.trace.errors import READINGS, InputError, check_choice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.data.examples import Dataset, Example
-from areaviz.trace.points import EXTENT, format_points
-from areaviz.trace.tree import WORD
+from areaviz.trace.kinds import EXTENT, WORD, format_points
 
 STORIES, SETS = 40, 40
 SIZES = (5, 10)

@@ -16,8 +16,8 @@ from PIL import Image
 
 from areaviz.data.clips import Pixels, choose_frames
 from areaviz.data.format_names import name_file_kind
-from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip
 from areaviz.trace.errors import InputError
+from areaviz.trace.request import FRAMES, MAX_CLIP_SIDE, MILLISECONDS, Clip
 
 FORMATS = ("GIF", "WEBP", "PNG")
 FORMATS_TEXT = "GIF, WebP or animated PNG"
@@ -184,7 +184,7 @@ def _scale_down_frame(image: Image.Image) -> Pixels:
     Transparent parts become white.
     """
     frame = image.convert("RGBA")
-    frame.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.BILINEAR)
+    frame.thumbnail((MAX_CLIP_SIDE, MAX_CLIP_SIDE), Image.Resampling.BILINEAR)
     ground = Image.new("RGBA", frame.size, "white")
     return np.asarray(Image.alpha_composite(ground, frame).convert("RGB"))
 

@@ -12,9 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from areaviz.data.moving_digits import DIGITS, DigitBank, MovingDigit, Window, render_actions
-from areaviz.trace.clip import Clip
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
+from areaviz.trace.request import Clip
 
 SEED = 77
 ENLARGED = 2

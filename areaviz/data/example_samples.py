@@ -28,7 +28,7 @@ from areaviz.data.sound_files import encode_flac
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.data.sound_samples import get_sound_sample
 from areaviz.data.strokes import draw_digits
-from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.request import RATE, Sound
 
 SCENES, JOINED, MOVING, DRAWN = 60, 36, 40, 60
 """Number of scenes, of joined recordings of digits, of clips, and of pictures of digits."""

@@ -13,10 +13,8 @@ from typing import Any
 from areaviz.data.grounding import Box
 from areaviz.data.media import PICTURE, read_medium
 from areaviz.data.text_kinds import DIGITS, are_digits, find_common_kind, find_text_kind
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
+from areaviz.trace.errors import InputError, shorten
+from areaviz.trace.request import Picture, Request
 
 Files = Mapping[str, bytes | Path]
 """File names without folders, and the content or the path of each file."""

@@ -9,8 +9,7 @@ import re
 
 from areaviz.data.examples import Links
 from areaviz.data.grounding import Box
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 MAX_MARKS = 500
 """Maximum number of links, boxes or facts per example. A sentence of 40 words rarely has more than

@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from areaviz.data.file_kinds import get_extension
-from areaviz.trace.clip import Clip
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shorten
-from areaviz.trace.picture import Picture
-from areaviz.trace.sound import Sound
+from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES, InputError, shorten
+from areaviz.trace.request import Clip, Picture, Sound
 
 PICTURE, SOUND, CLIP = "picture", "sound", "clip"
 """The kinds of files, which are also fields of a request."""

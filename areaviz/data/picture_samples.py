@@ -26,9 +26,8 @@ from areaviz.data.digit_scenes import DigitScenes, compose_scenes
 from areaviz.data.pictures import decode_picture, encode_small
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.strokes import draw_digits
-from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.limits import shorten
-from areaviz.trace.picture import Picture
+from areaviz.trace.errors import BackendError, InputError, shorten
+from areaviz.trace.request import Picture
 
 KINDS = ("scene", "digit", "single digit", "moved digit", "pair", "photo")
 SCENE_SIDE, THUMBNAIL_SIDE = 256, 128

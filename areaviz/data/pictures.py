@@ -23,7 +23,7 @@ from areaviz.data.high_depth_pictures import (
     stretch_greys,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import MAX_SIDE, Picture
+from areaviz.trace.request import MAX_PICTURE_SIDE, Picture
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 FORMATS_TEXT = "JPEG, PNG, WebP, GIF, BMP or TIFF"
@@ -91,7 +91,7 @@ def decode_picture(content: bytes, name: str = "upload") -> Decoded:
             _check_pixels(image.width * image.height, MAX_BASELINE_MEGAPIXELS)
             # `draft` changes `image.size`: the JPEG is decoded at a half, a quarter or an eighth of
             # its size.
-            image.draft(None, (2 * MAX_SIDE, 2 * MAX_SIDE))
+            image.draft(None, (2 * MAX_PICTURE_SIDE, 2 * MAX_PICTURE_SIDE))
         _check_size(image)
         notes = _describe_frames(image, len(content))
         pixels_HWC, more = _decode_pixels(image, whole, content)
@@ -230,7 +230,9 @@ def _decode_pixels(
     # Scale the picture down before turning it, because this takes the least memory. `thumbnail`
     # decodes a JPEG at a fraction of its size, and averages pixels of other formats before it
     # filters.
-    plain.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    plain.thumbnail(
+        (MAX_PICTURE_SIDE, MAX_PICTURE_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0
+    )
     after, turned = plain.size, _turn_upright(plain, image)
     if turned.size != after:
         before = before[::-1]

@@ -9,10 +9,9 @@ from pathlib import Path
 from areaviz.data.downloads import fetch_files
 from areaviz.data.paths import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
 from areaviz.texts.catalogue import message
-from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.files import write_whole_file
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import BackendError, InputError, shorten
 from areaviz.trace.request import Progress
+from areaviz.trace.safe_files import write_whole_file
 
 MODELS_SETTING, ROOM = "AREAVIZ_MODELS_ADDRESS", "150 MB"
 CARD = "/card.json"

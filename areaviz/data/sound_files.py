@@ -18,7 +18,7 @@ from areaviz.data.mp3_frames import is_mp3, with_length
 from areaviz.data.sounds import resample
 from areaviz.data.wave_chunks import is_chunked, with_sizes
 from areaviz.trace.errors import InputError
-from areaviz.trace.sound import RATE, SECONDS, Sound
+from areaviz.trace.request import RATE, SECONDS, Sound
 
 if TYPE_CHECKING:
     import soundfile

@@ -11,9 +11,8 @@ from functools import lru_cache
 
 from areaviz.data.paths import ASSETS
 from areaviz.data.sound_files import decode_sound
-from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.limits import shorten
-from areaviz.trace.sound import Sound
+from areaviz.trace.errors import BackendError, InputError, shorten
+from areaviz.trace.request import Sound
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from math import gcd
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 
 FloatArray = npt.NDArray[np.float32]
 

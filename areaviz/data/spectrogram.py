@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.sounds import FloatArray
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 
 WINDOW, HOP, TRANSFORM = 200, 80, 256
 """Window length (25 ms), distance between frames (10 ms) and transform length, in samples."""

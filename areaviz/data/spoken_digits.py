@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.sounds import NOISE, normalise_loudness
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 
 FloatArray = npt.NDArray[np.float32]
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import split_story
-from areaviz.trace.points import parse_points
-from areaviz.trace.tree import is_opening, read_tree
+from areaviz.trace.kinds import is_opening, parse_points, read_tree, split_story
 
 SENTENCES, TREES, STORIES, POINTS = "sentences", "trees", "stories", "points"
 """Kinds of texts: plain texts, sentences whose reference is a linear tree, facts with a question,

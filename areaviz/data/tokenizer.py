@@ -12,7 +12,7 @@ from typing import Any
 import sentencepiece as spm
 from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
-from areaviz.trace.files import write_whole
+from areaviz.trace.safe_files import write_whole
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 _KINDS = {1: "unigram", 3: "word", 4: "char"}

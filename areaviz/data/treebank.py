@@ -28,7 +28,7 @@ class Parsed:
 
     # Words and punctuation, separated by single spaces.
     text: str
-    # A linear tree, see `areaviz.trace.tree`.
+    # A linear tree, see `areaviz.trace.kinds`.
     tree: str
     genre: str
 

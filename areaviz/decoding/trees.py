@@ -1,6 +1,6 @@
 """The grammar of linearised trees, with balanced brackets and one token per word of the sentence.
 
-See `areaviz.trace.tree` for the format. The tree has one root, and every bracket contains a word.
+See `areaviz.trace.kinds` for the format. The tree has one root, and every bracket contains a word.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from areaviz.trace.tree import WORD, is_closing, is_opening
+from areaviz.trace.kinds import WORD, is_closing, is_opening
 
 
 @dataclass(frozen=True, slots=True, eq=False)

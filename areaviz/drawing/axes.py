@@ -23,7 +23,7 @@ from areaviz.drawing.theme import (
     count_decimals,
     scale_step,
 )
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 STEPS = np.linspace(0, 1, 25)
 """Positions along a curve, from its start to its end."""

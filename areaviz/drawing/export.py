@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from areaviz.drawing.base import Table
 from areaviz.drawing.theme import PRINT_FONT, PRINT_LETTERS, PRINT_WIDTH
-from areaviz.trace.limits import check_range
+from areaviz.trace.errors import check_range
 
 FORMATS = ("svg", "pdf", "png")
 _ACTIVE = r"=+\-@\t\r＝＋－＠"

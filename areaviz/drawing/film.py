@@ -18,9 +18,9 @@ from areaviz.drawing.pictures import Box, Pixels, draw_boxes, scale_box, shrink_
 from areaviz.drawing.select import FocusedMap, Runs, fits_map, group_items, name_field, select
 from areaviz.drawing.theme import SECOND, Drawing, get_head_colour
 from areaviz.trace import query
-from areaviz.trace.query import Attended
-from areaviz.trace.reading import map_of
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.query import Attended, map_of
+from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 
 MOST_FRAMES = 200

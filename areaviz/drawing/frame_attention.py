@@ -14,8 +14,9 @@ from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.pictures import Pixels
 from areaviz.drawing.select import find_top_span
 from areaviz.drawing.theme import HEAD_COLOURS, Drawing
+from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 GOLD = "acts in frames"

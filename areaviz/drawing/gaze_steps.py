@@ -14,7 +14,8 @@ from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.select import has_items
 from areaviz.drawing.sites import CANVAS
 from areaviz.drawing.theme import colour_at
-from areaviz.trace.record import FloatArray, Gaze, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
 GLIMPSES, TRANSFORMER = "glimpses", "transformer"

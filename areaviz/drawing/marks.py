@@ -24,7 +24,7 @@ from areaviz.drawing.theme import (
     SECOND,
     Drawing,
 )
-from areaviz.trace.record import FloatArray, IntArray
+from areaviz.trace.areas import FloatArray, IntArray
 
 Pair = tuple[float, float]
 """A size on screen and in print."""

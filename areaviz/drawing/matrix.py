@@ -26,7 +26,7 @@ from areaviz.drawing.marks import (
 from areaviz.drawing.pictures import CELLS, Box, average_blocks, compute_block_size
 from areaviz.drawing.select import group_neighbours
 from areaviz.drawing.theme import Drawing, round_up_scale
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.trace.record import IntArray
+from areaviz.trace.areas import IntArray
 
 
 def label_positions(points_N2: IntArray) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from areaviz.drawing.marks import Axis, Dash, Frame, Image, Mark, Pair, Path, Stroke
 from areaviz.drawing.pictures import CASING, Box, Pixels
 from areaviz.drawing.theme import EDGE
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 _CASING = (2.0, 1.2)
 """Additional width of a line's dark edge, in px and in pt."""

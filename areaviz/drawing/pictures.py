@@ -16,7 +16,7 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw
 
 from areaviz.drawing.theme import DIVERGING, SEQUENCE
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 Pixels = npt.NDArray[np.uint8]
 Box = tuple[float, float, float, float]

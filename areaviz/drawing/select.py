@@ -9,12 +9,11 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from areaviz.drawing.labels import escape_controls, show_invisibles, truncate
-from areaviz.trace.areas import Area, AreaGrid, format_area, format_span
+from areaviz.trace.areas import Area, AreaGrid, FloatArray, format_area, format_span
 from areaviz.trace.kinds import find_kind_of_field, has_text_positions
 from areaviz.trace.query import SAME_TEXT, find_words, is_one_text, top_areas
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
-from areaviz.trace.request import Focus
-from areaviz.trace.sound import RATE
+from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.trace.request import RATE, Focus
 
 Runs = Sequence[tuple[int, int]]
 """Runs of items that are drawn as one, each as (start, end). The end is exclusive."""

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from areaviz.trace.attribution import WAYS, split_attributed_site
-from areaviz.trace.best_alignment import BEST, split_best_site
-from areaviz.trace.derived_areas import AS_AREAS, SUMS, split_derived_site
+from areaviz.trace.derived import (
+    AS_AREAS,
+    BEST,
+    SUMS,
+    WAYS,
+    split_attributed_site,
+    split_best_site,
+    split_derived_site,
+)
 from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace

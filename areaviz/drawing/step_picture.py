@@ -12,7 +12,7 @@ from areaviz.drawing.film import DIM_BRIGHTNESS, find_brightest, get_area_box, i
 from areaviz.drawing.gaze_steps import compute_centres, get_picture
 from areaviz.drawing.pictures import CASING, Pixels, draw_boxes, scale_box, shrink_to_fit
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.trace.reading import map_of
+from areaviz.trace.query import map_of
 from areaviz.trace.record import AttentionMap, Gaze, Trace
 
 MAX_SIDE_PX = 300

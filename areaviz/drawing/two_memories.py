@@ -12,7 +12,8 @@ import numpy as np
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.film import fits_film
 from areaviz.drawing.select import fits_map, fits_text
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"

@@ -18,10 +18,9 @@ import numpy as np
 
 from areaviz.drawing.base import View
 from areaviz.drawing.select import Runs, Words, group_labels, group_words
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.layered_weights import LayeredWeights
+from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
 from areaviz.trace.query import item_shares, merge_items
-from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
+from areaviz.trace.record import AttentionMap, Field, LayeredWeights, Trace
 from areaviz.trace.request import Focus
 
 JOINED_NOTE = ", joined to words"

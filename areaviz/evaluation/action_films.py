@@ -20,11 +20,10 @@ from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.action_classifier import ActionClassifier
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
-from areaviz.trace.clip import Clip
-from areaviz.trace.interventions import Hide
+from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Clip, Request
 
 HIDDEN_FRAMES = 3
 """Number of frames that are hidden at once."""

@@ -23,7 +23,7 @@ from areaviz.metrics.best_heads import (
     count_links_by_position,
 )
 from areaviz.models.generation import GenerationModel
-from areaviz.trace.best_alignment import BestAlignment
+from areaviz.trace.derived import BestAlignment
 
 VALIDATION = "validation captions"
 

@@ -10,7 +10,7 @@ from areaviz.cards.opening import Opening
 from areaviz.evaluation.measure import Place
 from areaviz.metrics.best_heads import Chosen, choose_heads
 from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
-from areaviz.trace.best_alignment import BestAlignment
+from areaviz.trace.derived import BestAlignment
 
 HEADLESS = ("_uniform", "_middle")
 """Suffixes of the baselines for pictures that do not depend on the heads."""

@@ -26,10 +26,8 @@ from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
 from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
-from areaviz.trace.weights import coverage
+from areaviz.trace.areas import AreaGrid, sum_coverage
+from areaviz.trace.request import Picture, Request
 
 SITE = "encoder-decoder"
 OF_AREAS = ("multi_words", "overlap", "overlap_lift", "area_hit")
@@ -222,7 +220,7 @@ def _collect_pointed_words(read: Read) -> PointedWords:
     found = []
     for weights_L, tokens, sentence in zip(read.weights, read.tokens, read.sentences, strict=True):
         layers = zip(weights_L, read.grids, strict=True)
-        cells_LHQN = np.array([coverage(weights, grid) for weights, grid in layers])
+        cells_LHQN = np.array([sum_coverage(weights, grid) for weights, grid in layers])
         if sentence.boxes:
             right = [find_centres_inside(read.grids[0], boxes) for _, boxes in sentence.boxes]
             queries = [tokens[word] for word, _ in sentence.boxes]

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from areaviz.metrics.word_areas import find_word_runs
-from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Hide, Weigh
-from areaviz.trace.limits import shorten
+from areaviz.trace.changes import Change, Hide, Weigh
+from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request

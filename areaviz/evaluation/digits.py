@@ -14,8 +14,7 @@ from areaviz.data.mnist import read_digits
 from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.digit_reader import DigitReader
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
+from areaviz.trace.request import Picture, Request
 
 SEED = 0
 

@@ -24,9 +24,10 @@ from areaviz.evaluation.probe import (
     get_probed_map,
     make_loss_changes,
 )
+from areaviz.trace.areas import IntArray
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import format_given_output
-from areaviz.trace.record import AttentionMap, IntArray, Run, Trace
+from areaviz.trace.record import AttentionMap, Run, Trace
 from areaviz.trace.request import Counted, Request
 
 

@@ -23,9 +23,9 @@ from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_json
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.trace.safe_files import write_json
 
 ON_CARDS = (
     "dependence",

@@ -17,8 +17,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.evaluation.tasks import EVALUATIONS
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import InputError, check_choice
 
 Place = tuple[int, int]
 """Layer and head, counted from 0."""

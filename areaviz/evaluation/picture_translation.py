@@ -27,10 +27,8 @@ from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_
 from areaviz.models.doubly_attentive import SITES
 from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
-from areaviz.trace.weights import coverage
+from areaviz.trace.areas import AreaGrid, sum_coverage
+from areaviz.trace.request import Picture, Request
 
 CONDITIONS = ("", "_without", "_blank", "_wrong")
 """Suffixes for the true picture, no picture, a grey picture and the next example's picture."""
@@ -233,7 +231,7 @@ def _collect_pointed_words(
         known = scene.german_grounded.boxes
         right = [find_centres_inside(grid, boxes) for _, boxes in known]
         queries = [place for place, _ in known]
-        found.append(PointedWords.of(coverage(one.weights, grid), queries, np.array(right)))
+        found.append(PointedWords.of(sum_coverage(one.weights, grid), queries, np.array(right)))
     return PointedWords.joined(found)
 
 

@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from areaviz.evaluation.contrastive import Contrast
 from areaviz.metrics.word_areas import count_visible_items
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Weigh
-from areaviz.trace.limits import check_choice, check_range
+from areaviz.trace.areas import AreaGrid, IntArray
+from areaviz.trace.changes import Change, Weigh
+from areaviz.trace.errors import InputError, check_choice, check_range
 from areaviz.trace.query import is_one_text, item_shares
-from areaviz.trace.record import AttentionMap, IntArray, Trace
+from areaviz.trace.record import AttentionMap, Trace
 
 UNITS = ("item", "area")
 CHOSEN_LIMITS, DRAW_LIMITS = (1, 1000), (2, 100)

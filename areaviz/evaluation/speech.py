@@ -22,8 +22,7 @@ from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
 from areaviz.trace.query import query_dependence
-from areaviz.trace.request import Request
-from areaviz.trace.sound import Sound
+from areaviz.trace.request import Request, Sound
 
 STRINGS, LONG_STRINGS = 500, 200
 """Number of strings with as many digits as in training, and number of longer strings."""

@@ -20,8 +20,9 @@ from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
+from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import item_shares, query_dependence, top_areas
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 CLIPS, EACH = 1000, 100

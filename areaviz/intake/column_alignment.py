@@ -17,8 +17,7 @@ from areaviz.intake.columns import (
     Column,
 )
 from areaviz.intake.joined_columns import JoinedColumns
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 
 def align_columns(opened: JoinedColumns) -> list[Column]:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_choice, shorten
+from areaviz.trace.errors import InputError, check_choice, shorten
 
 # A cell is a text, the references of one example, or None for a missing output.
 Cell = str | tuple[str, ...] | None

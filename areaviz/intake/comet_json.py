@@ -22,8 +22,7 @@ from areaviz.intake.rated_outputs import (
     get_text,
     score_in,
 )
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 Entry = tuple[str, Any]
 METRIC = "COMET"

@@ -8,8 +8,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from areaviz.intake.columns import MAX_ROWS, SCORE, Cell, Column, make_too_many_error
 from areaviz.intake.comet_json import METRIC
 from areaviz.intake.texts import iterate_plain_lines
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _LINE = re.compile(rf"(.*?)\t(?:Segment (\d{{1,9}})\t)?score: ({_NUMBER}|nan)\s*")

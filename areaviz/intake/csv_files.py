@@ -19,8 +19,7 @@ from areaviz.intake.columns import (
     make_too_many_error,
 )
 from areaviz.intake.texts import check_row, decode_lines
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINES_OF_A_CELL = 50

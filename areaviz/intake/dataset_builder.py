@@ -34,8 +34,7 @@ from areaviz.intake.columns import (
 from areaviz.intake.joined_columns import Chosen, JoinedColumns, open_files
 from areaviz.intake.links import parse_links
 from areaviz.intake.systems import Outputs, Scores, list_outputs, list_scores
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 MAX_LINKS, MAX_BOXES = 500_000, 100_000
 """Limits on the links and the boxes of all examples together."""

@@ -26,8 +26,7 @@ from areaviz.intake.rated_files import (
 )
 from areaviz.intake.rated_outputs import RatedSegment, make_columns_from_segments
 from areaviz.intake.texts import iterate_plain_lines, read_bytes
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 FORMATS = (
     "Tables (CSV, TSV, JSON, JSON Lines, Excel, Parquet), test sets of WMT (XML, SGM), the output"

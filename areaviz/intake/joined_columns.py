@@ -26,8 +26,7 @@ from areaviz.intake.long_tables import widen_table
 from areaviz.intake.names import EITHER, guess_role_by_name
 from areaviz.intake.plain_files import guess_plain_roles, is_corpus_name, is_score_name
 from areaviz.intake.roles import assign_scores, guess_roles
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 Chosen = Mapping[str, str]
 """Maps the name of a column, or of a file with all its columns, to the role that a user gave."""

@@ -16,8 +16,7 @@ from areaviz.intake.columns import (
     make_too_many_error,
 )
 from areaviz.intake.texts import check_row, decode_text, iterate_plain_lines
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 # Maximum number of characters that start or separate values. Each value takes about 60 bytes.
 _MAX_VALUES = MAX_ROWS * MAX_COLUMNS

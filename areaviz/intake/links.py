@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from areaviz.data.examples import Links
 from areaviz.data.gold_marks import read_links
 from areaviz.intake.columns import LINKS_FROM_0, LINKS_FROM_1, Column
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 # Number of words of a source, and of its reference or None if there is none.
 Lengths = tuple[int, int | None]

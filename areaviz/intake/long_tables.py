@@ -21,8 +21,7 @@ from areaviz.intake.columns import (
     Cell,
     Column,
 )
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 # Names of columns with the document of a row. They are needed because segments are often numbered
 # within a document.

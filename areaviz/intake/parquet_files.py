@@ -8,8 +8,7 @@ from typing import Any
 from areaviz.intake.columns import MAX_COLUMNS, MAX_ROWS, Column, check_header, make_too_many_error
 from areaviz.intake.json_files import make_columns_from_objects
 from areaviz.intake.spreadsheets import MAX_UNPACKED
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 _ROWS_OF_A_PIECE = 500
 

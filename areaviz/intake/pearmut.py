@@ -24,8 +24,7 @@ from areaviz.intake.rated_outputs import (
     parse_marks,
     score_in,
 )
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 Entry = tuple[str, Any]
 PREPARED = f"Pearmut{AUTOMATIC}"

@@ -21,8 +21,7 @@ from areaviz.intake.pearmut import (
 from areaviz.intake.rated_outputs import RatedSegment
 from areaviz.intake.texts import check_row, iterate_plain_lines
 from areaviz.intake.wmt_ratings import is_wmt_ratings, read_wmt_ratings
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 Entry = tuple[str, Any]
 # In some files, each rating of a segment has its own line.

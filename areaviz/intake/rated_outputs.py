@@ -26,8 +26,7 @@ from areaviz.intake.columns import (
     check_header,
     make_too_many_error,
 )
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 HUMAN_RATER = "human"
 """Name of the metric for raters' scores from 0 to 100."""

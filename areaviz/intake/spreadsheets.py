@@ -18,8 +18,7 @@ from areaviz.intake.columns import (
     make_columns_from_rows,
     make_too_many_error,
 )
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 MAX_UNPACKED = 256 * 2**20
 MAX_RATIO = 150

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from areaviz.data.metadata import is_missing, number_of
 from areaviz.intake.columns import Column
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 Outputs = Mapping[str, tuple[str | None, ...]]
 Scores = Mapping[str, Mapping[str, tuple[float, ...]]]

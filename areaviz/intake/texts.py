@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from areaviz.intake.columns import MAX_ROW_CHARACTERS
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shorten
+from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES, InputError, shorten
 
 MAX_MEGABYTES = MAX_UPLOAD_MEGABYTES
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")

@@ -22,8 +22,7 @@ from areaviz.intake.columns import (
     make_too_many_error,
 )
 from areaviz.intake.texts import decode_text
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 # Maximum number of tags. Each element takes about 100 bytes of memory.
 _MAX_TAGS = 2_000_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.query import find_words
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 
 SITE = "encoder-decoder"

@@ -12,8 +12,8 @@ import numpy as np
 
 from areaviz.drawing.base import figure_caption
 from areaviz.interactive.message import serialise_message
-from areaviz.trace.facts import EXPECTED, list_gold_facts
-from areaviz.trace.interventions import Hide
+from areaviz.trace.changes import Hide
+from areaviz.trace.kinds import EXPECTED, list_gold_facts
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 

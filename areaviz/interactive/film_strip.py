@@ -15,11 +15,10 @@ from areaviz.drawing.frame_attention import find_frame_attention
 from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.interactive.ribbon_table import list_unsure_items
-from areaviz.trace.attribution import WAYS
-from areaviz.trace.clip import Clip
+from areaviz.trace.derived import WAYS
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Clip, Focus
 
 AREAS, LEAST = 4, 0.02
 """Maximum number of bars in a lane, and the minimum weight of a bar."""

@@ -29,11 +29,10 @@ from areaviz.interactive.message import (
 )
 from areaviz.interactive.other_readings import list_readings
 from areaviz.texts.catalogue import message
-from areaviz.trace.picture import Picture
+from areaviz.trace.areas import MAX_OVERLAP, FloatArray, Ranked
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import AttentionMap, FloatArray, Trace
-from areaviz.trace.request import Focus
-from areaviz.trace.weights import MAX_OVERLAP, Ranked
+from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.request import Focus, Picture
 
 SURE, KEPT = 4, 20
 """Number of areas per head that are exact at any overlap, and number sent to the browser."""

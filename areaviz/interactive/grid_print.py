@@ -33,11 +33,10 @@ from areaviz.interactive.grid_table import (
 )
 from areaviz.interactive.print_layout import draw_key, write_text
 from areaviz.interactive.ribbon_table import describe_found, format_amount
-from areaviz.trace.areas import Area, AreaGrid, format_area
-from areaviz.trace.picture import Picture
+from areaviz.trace.areas import Area, AreaGrid, FloatArray, IntArray, format_area
 from areaviz.trace.query import find_smallest_area_size, item_shares
-from areaviz.trace.record import FloatArray, IntArray, Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Picture
 
 COARSE = 112
 """Maximum side in pixels of a picture whose pixels are shown as squares."""

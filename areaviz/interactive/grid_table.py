@@ -13,12 +13,17 @@ import numpy as np
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import list_heads
 from areaviz.interactive.ribbon_table import group_by_reading, join_items, name_measure
-from areaviz.trace.areas import Area, AreaGrid, format_area
-from areaviz.trace.query import find_smallest_area_size, find_top_combined_areas, item_shares
-from areaviz.trace.reading import make_item_area, map_of, read_areas
+from areaviz.trace.areas import Area, AreaGrid, format_area, largest_entries
+from areaviz.trace.query import (
+    find_smallest_area_size,
+    find_top_combined_areas,
+    item_shares,
+    make_item_area,
+    map_of,
+    read_areas,
+)
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import largest_entries
 
 TOP = 5
 """Number of areas per head and query in the table, and maximum number that users can draw."""

@@ -16,11 +16,10 @@ import numpy.typing as npt
 
 from areaviz.drawing.base import ALL, figure_caption
 from areaviz.drawing.select import name_field
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.areas import AreaGrid, FloatArray, IntArray, Ranked, rank_areas
 from areaviz.trace.query import find_words
-from areaviz.trace.record import Field, FloatArray, IntArray, Trace
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import Ranked, top_areas
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -145,7 +144,7 @@ def choose_sent_areas(
     found = []
     for count, overlap in wanted:
         found.append(
-            top_areas(
+            rank_areas(
                 weights_HQA,
                 grid,
                 min(count, kept),

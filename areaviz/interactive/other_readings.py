@@ -1,7 +1,7 @@
 """Data for readings other than top areas: smallest areas, averages and attention sinks.
 
 A reading is a way to find areas in a map. For a given share of attention, called a mass, the
-smallest area is the smallest one that receives at least this share. `areaviz.trace.reading`
+smallest area is the smallest one that receives at least this share. `areaviz.trace.query`
 computes the data. The browser selects the data of the items under the pointer. Shapes: H heads, Q
 queries, N items, R rows (each query, then each word of several items), M masses.
 """
@@ -17,8 +17,16 @@ import numpy.typing as npt
 
 from areaviz.drawing.theme import ACCENT, SECOND
 from areaviz.interactive.message import quantise, shrink_integers
-from areaviz.trace.query import Groups, find_words, item_shares
-from areaviz.trace.reading import EVEN_SHARE, MASSES, average_map, find_densest_areas, find_sink
+from areaviz.trace.query import (
+    EVEN_SHARE,
+    MASSES,
+    Groups,
+    average_map,
+    find_densest_areas,
+    find_sink,
+    find_words,
+    item_shares,
+)
 from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.request import Focus
 

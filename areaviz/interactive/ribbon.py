@@ -27,11 +27,18 @@ from areaviz.interactive.other_readings import list_readings
 from areaviz.interactive.ribbon_print import draw_ribbon
 from areaviz.interactive.ribbon_table import TOP, list_unsure_items, tabulate_ribbon
 from areaviz.texts.catalogue import message
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.interventions import Hide
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.areas import (
+    MAX_OVERLAP,
+    AreaGrid,
+    FloatArray,
+    Ranked,
+    coverage_shares,
+    largest_entries,
+    sum_coverage,
+)
+from areaviz.trace.changes import Hide
+from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, coverage_shares, largest_entries
 
 ROOMY = 1 << 14
 """Maximum number of (head, query) pairs for which weights are sent with 16 bits.
@@ -183,7 +190,7 @@ def find_top_queries(
     index, weight, rest = [], [], []
     # Process one head at a time, because the coverage of all heads takes a gigabyte for long texts.
     for weights_QA in weights_HQA:
-        covered_QN = coverage(weights_QA, grid)
+        covered_QN = sum_coverage(weights_QA, grid)
         best = largest_entries(_transpose(covered_QN), k)
         index.append(np.maximum(best.index, 0))
         weight.append(best.weight)
@@ -200,7 +207,7 @@ def find_top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ran
     index, weight, rest = [], [], []
     # Process one head at a time, because all shares would need as much memory as the weights.
     for weights_QA in weights_HQA:
-        shares_QN = coverage_shares(coverage(weights_QA, grid))
+        shares_QN = coverage_shares(sum_coverage(weights_QA, grid))
         best = largest_entries(shares_QN, k)
         index.append(np.maximum(best.index, 0))
         weight.append(best.weight)

@@ -13,12 +13,17 @@ import numpy as np
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import Runs, group_items, list_heads
 from areaviz.interactive.other_readings import choose_runs
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import coverage, find_smallest_area_size, item_shares, merge_items
-from areaviz.trace.reading import map_of, read_areas
-from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
+from areaviz.trace.areas import AreaGrid, FloatArray, IntArray, largest_entries, rank_listed
+from areaviz.trace.query import (
+    coverage,
+    find_smallest_area_size,
+    item_shares,
+    map_of,
+    merge_items,
+    read_areas,
+)
+from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import largest_entries, top_listed
 
 TOP = 4
 """Number of spans per head that light up and are listed."""
@@ -204,7 +209,7 @@ def _iterate_heaviest(
     start_S, length_S = spans_S2[:, 0], spans_S2[:, 1] - spans_S2[:, 0]
     # The spans in the form of areas with one row: top, left, height, width.
     areas_S4 = np.stack([0 * start_S, start_S, 0 * start_S + 1, length_S], 1)
-    found = top_listed(weights_S, areas_S4, TOP)
+    found = rank_listed(weights_S, areas_S4, TOP)
     for span in found.index[found.weight > 0].tolist():
         yield int(start_S[span]), int(length_S[span]), float(weights_S[span])
 

@@ -16,9 +16,9 @@ from areaviz.drawing.select import (
     list_spoken_words,
 )
 from areaviz.interactive.message import serialise_message
+from areaviz.trace.kinds import read_tree
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.tree import read_tree
 
 
 def make_tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from math import nan
 from typing import Literal
 
 from areaviz.metrics.word_areas import compute_word_attention
+from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import Trace
 
 Links = Set[tuple[int, int]]
 Direction = Literal["target", "source"]

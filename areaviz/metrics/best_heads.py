@@ -17,10 +17,10 @@ from areaviz.metrics.alignment_error_rate import (
     find_strongest_links,
 )
 from areaviz.metrics.word_areas import Array, compute_word_attention
-from areaviz.trace.best_alignment import MOST_HEADS, STEPS, Choice, shift_by_step
+from areaviz.trace.areas import FloatArray, coverage_shares
+from areaviz.trace.derived import MOST_HEADS, STEPS, Choice, shift_by_step
 from areaviz.trace.query import coverage
-from areaviz.trace.record import Field, FloatArray, Trace
-from areaviz.trace.weights import coverage_shares
+from areaviz.trace.record import Field, Trace
 
 GAIN = 0.005
 """Smallest reduction of the error, 0..1, for which one more head is added."""

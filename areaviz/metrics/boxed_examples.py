@@ -17,7 +17,7 @@ from areaviz.metrics.linked_examples import KnownExamples, is_count
 from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
 from areaviz.metrics.pointing import Box, find_centres_inside, find_coordinates_in_boxes
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.best_alignment import Choice
+from areaviz.trace.derived import Choice
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import coverage
 from areaviz.trace.record import AttentionMap, Trace

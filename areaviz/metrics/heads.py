@@ -22,8 +22,9 @@ from areaviz.metrics.word_areas import (
     count_visible_items,
     find_word_runs,
 )
+from areaviz.trace.areas import FloatArray, IntArray
 from areaviz.trace.query import compute_entropy_bits, item_shares, query_dependence
-from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
+from areaviz.trace.record import AttentionMap, Field, Trace
 
 LONG_MEASURES = ("long_exact", "long_edge")
 MOST_OFFSET = 12

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.metrics.word_areas import Array, Counts, find_word_runs
+from areaviz.trace.areas import FloatArray, IntArray
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import AttentionMap, FloatArray, IntArray, Trace
+from areaviz.trace.record import AttentionMap, Trace
 
 SITE = "encoder-decoder"
 Links = Set[tuple[int, int]]

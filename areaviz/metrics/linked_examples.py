@@ -16,9 +16,8 @@ from areaviz.metrics.best_heads import (
     count_links_by_position,
 )
 from areaviz.metrics.word_areas import find_word_runs
-from areaviz.trace.best_alignment import Choice
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import describe_value
+from areaviz.trace.derived import Choice
+from areaviz.trace.errors import InputError, describe_value
 from areaviz.trace.record import Trace
 
 WordLinks = Set[tuple[int, int]]

@@ -12,9 +12,8 @@ from typing import cast
 from areaviz.metrics.best_heads import SITE, choose_heads
 from areaviz.metrics.boxed_examples import BoxedExamples, Boxes
 from areaviz.metrics.linked_examples import LinkedExamples, WordLinks
-from areaviz.trace.best_alignment import BestAlignment, make_best_map
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import describe_value
+from areaviz.trace.derived import BestAlignment, make_best_map
+from areaviz.trace.errors import InputError, describe_value
 from areaviz.trace.record import AttentionMap, Trace
 
 FEWEST = 20

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.metrics.localisation import BoolArray, IntArray
-from areaviz.trace.best_alignment import STEPS, Choice, shift_by_step
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.derived import STEPS, Choice, shift_by_step
 
 ROUNDS = 1000
 """Number of resampled sets of examples for an interval."""

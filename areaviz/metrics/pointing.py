@@ -11,8 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from areaviz.metrics.localisation import BoolArray, FloatArray, IntArray
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.weights import area_sums, coverage, coverage_shares
+from areaviz.trace.areas import AreaGrid, area_sums, coverage_shares, sum_coverage
 
 Box = tuple[float, float, float, float]
 MIDDLE = np.array([0.5])
@@ -21,7 +20,7 @@ MIDDLE = np.array([0.5])
 
 def compute_cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
     """Return the share of the attention that each cell receives: float32 [N], sums to 1."""
-    return coverage_shares(coverage(np.asarray(weights_A, dtype=np.float32), grid))
+    return coverage_shares(sum_coverage(np.asarray(weights_A, dtype=np.float32), grid))
 
 
 def is_pointing_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 POWER = 6
 """Exponent of the deviation, as in the authors' tool SoftAlignments. Their paper uses 2."""

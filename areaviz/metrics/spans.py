@@ -27,8 +27,9 @@ from areaviz.metrics.word_areas import (
     add_by_site,
     count_visible_items,
 )
+from areaviz.trace.areas import FloatArray, IntArray
 from areaviz.trace.query import entropy
-from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
+from areaviz.trace.record import AttentionMap, Field, Trace
 
 _COUNTS = ("queries", "multi_queries", "multi_tops", "choices")
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from areaviz.metrics.word_areas import Array, find_word_runs
 from areaviz.trace.areas import Area
+from areaviz.trace.kinds import WORD, read_tree
 from areaviz.trace.record import AttentionMap, Field
-from areaviz.trace.tree import WORD, read_tree
 
 
 @dataclass(frozen=True, slots=True)

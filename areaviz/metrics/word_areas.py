@@ -20,9 +20,9 @@ from typing import Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
 from areaviz.trace.query import find_words, merge_items
-from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray
+from areaviz.trace.record import AttentionMap, Field
 
 MEASURES = ("purity", "cover", "exact")
 Array = npt.NDArray[np.float64]

@@ -27,12 +27,11 @@ from areaviz.models.memory_network import (
     MemoryNetwork,
     bag_sentences,
 )
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.errors import InputError
-from areaviz.trace.facts import make_facts_field, make_question_field
-from areaviz.trace.interventions import Places
-from areaviz.trace.limits import shorten
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
+from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.changes import Places
+from areaviz.trace.errors import InputError, shorten
+from areaviz.trace.kinds import make_facts_field, make_question_field
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
 
 ALTERNATIVES = 5

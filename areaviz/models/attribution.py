@@ -1,6 +1,6 @@
 """Gradient times input, which shows how the probability of an output changes with an input item.
 
-It complements attention, which shows what a model read. `areaviz/trace/attribution.py` turns it
+It complements attention, which shows what a model read. `areaviz/trace/derived.py` turns it
 into maps.
 
 Shapes: B examples, always one here, T outputs, N items, W width of an embedding.
@@ -23,9 +23,9 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.models.base import OnStep
 from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.network import GenerationNetwork
-from areaviz.trace.attribution import GRADIENT, WAYS, make_gradient_maps
-from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.rollout import make_rollout_maps
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.derived import GRADIENT, WAYS, make_gradient_maps, make_rollout_maps
+from areaviz.trace.record import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Protocol, runtime_checkable
 import torch
 
 from areaviz.cards.card import Card
+from areaviz.trace.changes import name_kind
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import name_kind
-from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 

@@ -29,7 +29,7 @@ from areaviz.models.recurrent import (
     find_items_to_read,
     read_both_ways,
 )
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import check_choice
 
 ATTENTIONS = ("additive", "none")
 

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.trace.picture import Picture
-from areaviz.trace.record import Field, IntArray
+from areaviz.trace.areas import IntArray
+from areaviz.trace.record import Field
+from areaviz.trace.request import Picture
 
 FloatArray = npt.NDArray[np.floating]
 

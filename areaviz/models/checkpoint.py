@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.grid_encoder import GridEncoder
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import write_whole
+from areaviz.trace.safe_files import write_whole
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 SHARED = "shared"

@@ -33,9 +33,8 @@ from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Picture, Request
 
 NETWORKS: Mapping[str, tuple[type[Any], type[nn.Module]]] = {
     "ram": (RamConfig, Ram),

@@ -38,8 +38,8 @@ from areaviz.models.recording import (
     make_target_fields,
     make_teacher_forced_output,
 )
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import InputError
-from areaviz.trace.logits import Logits
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 

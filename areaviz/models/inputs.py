@@ -24,10 +24,8 @@ from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.models.canvas import make_cell_field, resize_to_square
 from areaviz.models.recording import make_text_field
 from areaviz.models.speech_recognizer import FRAMES_PER_ITEM, SAMPLES_PER_ITEM
-from areaviz.trace.clip import Clip
 from areaviz.trace.record import Field
-from areaviz.trace.request import Request
-from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.request import RATE, Clip, Request, Sound
 
 
 class Input(Protocol):

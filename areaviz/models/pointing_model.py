@@ -34,9 +34,9 @@ from areaviz.models.checkpoint import load_weights
 from areaviz.models.device import build_untrained, prepare_for_inference
 from areaviz.models.pointer import SITE, SITES, PointerConfig, PointerNetwork, PointerStepper
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.changes import Places, Weigh
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Places, Weigh
-from areaviz.trace.points import EXTENT, make_points_field, parse_points
+from areaviz.trace.kinds import EXTENT, make_points_field, parse_points
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
 

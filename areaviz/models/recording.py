@@ -19,12 +19,11 @@ from areaviz.data.tokenizer import END, Token, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.network import GenerationNetwork, Pass
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Places
-from areaviz.trace.limits import MAX_MAP_BYTES
+from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.changes import Places
+from areaviz.trace.errors import MAX_MAP_BYTES, InputError
 from areaviz.trace.query import predict_bytes
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Output
+from areaviz.trace.record import AttentionMap, Field, Output
 
 MAX_TRACE_BYTES = MAX_MAP_BYTES
 ALTERNATIVES = 5

@@ -25,7 +25,7 @@ from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, PictureNetwork, SingleItemOptions
 from areaviz.models.recurrent import RecurrentStepper, TiedWords, repeat_states
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import check_choice
 
 SITE = "encoder-decoder"
 ATTENTIONS = ("soft", "hard", "none")

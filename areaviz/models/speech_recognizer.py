@@ -34,8 +34,8 @@ from areaviz.models.recurrent import (
     State,
     read_both_ways,
 )
-from areaviz.trace.interventions import Share
-from areaviz.trace.limits import check_choice
+from areaviz.trace.changes import Share
+from areaviz.trace.errors import check_choice
 
 FRAMES_PER_ITEM = 4
 SAMPLES_PER_ITEM = HOP * FRAMES_PER_ITEM

@@ -26,7 +26,7 @@ from areaviz.models.layers import (
     run_encoder,
 )
 from areaviz.models.network import Pass
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import check_choice
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     "Tiny": {"layers": 2, "width": 128, "filter": 512, "heads": 4},

@@ -23,7 +23,7 @@ from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
 from areaviz.models.lstm_writer import EncodedItems, LstmWriter
 from areaviz.models.recurrent import SITE
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import check_choice
 
 ENCODERS = ("frames", "motion", "both")
 """Views of a clip: each frame separately, differences from neighbouring frames, or both."""

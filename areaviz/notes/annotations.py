@@ -13,8 +13,7 @@ from areaviz.notes.ownership import OPERATOR
 from areaviz.notes.record_types import compute_copy_id
 from areaviz.notes.records import Records
 from areaviz.notes.store_schema import LENGTHS, NOTES, check_numbers, check_text
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 # The main categories of Multidimensional Quality Metrics (themqm.org). Users can add their own
 # tags.

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from areaviz.notes.error_spans import MAX_SPANS
 from areaviz.notes.judgement_files import check_count, decode_text
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_ORIGIN, LONGEST_TEXT
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 COLUMNS = (
     *("system", "doc", "docSegId", "globalSegId", "rater"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.data.examples import Dataset
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 
 
 class SegmentPlaces:

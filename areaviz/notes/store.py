@@ -24,7 +24,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from areaviz.notes.store_faults import LOGS, WAITING, find_fault, set_aside_if_damaged
 from areaviz.notes.store_schema import VERSION, read_version, upgrade_store
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import PRIVATE_FILE, find_aside_name, make_private_folder
+from areaviz.trace.safe_files import PRIVATE_FILE, find_aside_name, make_private_folder
 
 log = logging.getLogger(__name__)
 # Seconds to wait for other processes that open a store, and for other writers of this process.

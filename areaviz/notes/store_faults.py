@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import set_aside
+from areaviz.trace.safe_files import set_aside
 
 # Seconds to wait for other programs.
 WAITING = 5

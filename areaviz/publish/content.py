@@ -18,7 +18,7 @@ from areaviz.drawing.sites import list_sites, name_site
 from areaviz.interactive.message import serialise_message
 from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.publish.options import PageOptions
-from areaviz.trace.check import check_focus
+from areaviz.trace.document import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

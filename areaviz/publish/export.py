@@ -12,12 +12,11 @@ from areaviz.drawing.sites import list_sites
 from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import make_page
-from areaviz.trace.argument_checks import check_trace, expand_path
-from areaviz.trace.check import check_focus
+from areaviz.trace.document import check_focus
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
-from areaviz.trace.record import Trace
+from areaviz.trace.record import Trace, check_trace, expand_path
 from areaviz.trace.request import Focus
+from areaviz.trace.safe_files import write_whole
 from areaviz.views import VIEWS
 
 Writer = Callable[[Trace, Focus, str | None, Paper], bytes]

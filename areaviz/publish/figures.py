@@ -14,9 +14,8 @@ from areaviz.drawing.sites import list_sites
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.publish.component_kinds import KINDS, find_kind
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
-from areaviz.trace.logits import find_known_logits
+from areaviz.trace.derived import find_known_logits
+from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS

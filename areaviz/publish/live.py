@@ -45,13 +45,12 @@ from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script, make_page_style
 from areaviz.publish.page_body import collect_script_settings, render_page_body, render_payload
-from areaviz.trace.best_alignment import remove_best
+from areaviz.trace.areas import MAX_OVERLAP
+from areaviz.trace.derived import remove_best
 from areaviz.trace.document import request_entry
-from areaviz.trace.picture import Picture
-from areaviz.trace.reading import EVEN_SHARE, MASSES, SINK
+from areaviz.trace.query import EVEN_SHARE, MASSES, SINK
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
-from areaviz.trace.weights import MAX_OVERLAP
+from areaviz.trace.request import Focus, Picture
 
 ENGINE = ("live/worker.js",)
 PAGE = ("live/page/page.js",)

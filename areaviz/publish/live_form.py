@@ -8,9 +8,9 @@ from areaviz.cards.card import Card
 from areaviz.drawing.markup import Markup, make_element
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.page_input import encode_picture_as_data_url
-from areaviz.trace.limits import MAX_CODE_POINTS
-from areaviz.trace.picture import Picture
+from areaviz.trace.errors import MAX_CODE_POINTS
 from areaviz.trace.record import Trace
+from areaviz.trace.request import Picture
 
 MOST_BEAM = 8
 """Maximum beam width that the page offers."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from areaviz.texts.catalogue import ENGLISH, KNOWN, LANGUAGES
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_range
+from areaviz.trace.errors import InputError, check_range
 
 Theme = Literal["auto", "light", "dark"]
 THEMES: tuple[Theme, ...] = get_args(Theme)

@@ -9,9 +9,7 @@ from areaviz.interactive.grid import encode_webp
 from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.sound_player import encode_sound_as_data_url
 from areaviz.texts.catalogue import ENGLISH, message, translate
-from areaviz.trace.clip import Clip
-from areaviz.trace.picture import Picture
-from areaviz.trace.sound import Sound
+from areaviz.trace.request import Clip, Picture, Sound
 
 
 def render_picture(picture: Picture, language: str = ENGLISH) -> list[Markup]:

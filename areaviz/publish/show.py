@@ -21,9 +21,8 @@ from areaviz.drawing.markup import Markup, make_element, make_raw_element
 from areaviz.publish.figures import draw_opening_png, list_opening_numbers, select_first_site
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import find_opening, make_frame_page
-from areaviz.trace.argument_checks import check_trace
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import Trace
+from areaviz.trace.record import Trace, check_trace
 from areaviz.trace.request import Focus
 
 if TYPE_CHECKING:

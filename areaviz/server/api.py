@@ -14,9 +14,9 @@ from areaviz.backend import wire
 from areaviz.backend.access import is_token
 from areaviz.backend.base import Backend, Explaining
 from areaviz.backend.cached import make_cache_key
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
-from areaviz.trace.logits_file import logits_to_bytes
+from areaviz.trace.file import logits_to_bytes
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +118,9 @@ class Api:
     def _trace(self, body: bytes) -> Reply:
         message = wire.trace_from_json(body)
         trace = self._backend.trace(message.request, caller=message.caller)
-        return Reply(200, wire.NPZ, codec.to_bytes(trace, without=wire.list_large_sites(trace)))
+        return Reply(
+            200, wire.NPZ, file.trace_to_bytes(trace, without=wire.list_large_sites(trace))
+        )
 
     def _layer(self, body: bytes) -> Reply:
         """Return the weights of a layer.
@@ -131,7 +133,7 @@ class Api:
         )
         if attention is None or not 0 <= message.layer < attention.layers:
             raise InputError("This result does not have that site or layer. Choose another one.")
-        return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[message.layer]))
+        return Reply(200, wire.NPZ, file.layer_to_bytes(attention.weights[message.layer]))
 
     def _logits(self, body: bytes) -> Reply:
         """Return the terms of a layer's logits.

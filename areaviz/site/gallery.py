@@ -10,7 +10,7 @@ from areaviz.data.paths import OPENINGS
 from areaviz.drawing.markup import make_element
 from areaviz.publish.page import make_page
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 
 RUN_COUNT = 12
@@ -40,7 +40,7 @@ def make_files(site: Site) -> Files:
     main = [make_element("p", DESCRIPTION), make_element("div", *cards, class_="cards")]
     yield "gallery.html", render_site_page(site, "Gallery", main)
     for model, path in site.stored.items():
-        yield f"traces/{model}.html", add_site_link(make_page(codec.load(path)), site)
+        yield f"traces/{model}.html", add_site_link(make_page(file.load(path)), site)
 
 
 def _render_live_link(site: Site, model: str) -> str:
@@ -50,7 +50,7 @@ def _render_live_link(site: Site, model: str) -> str:
 def find_stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
     """Return the first stored run of the app's pages for which `is_wanted` is true, or None."""
     for path in sorted(OPENINGS.glob("*.npz")):
-        trace = codec.load(path)
+        trace = file.load(path)
         if is_wanted(trace):
             return trace
     return None
@@ -65,5 +65,5 @@ def list_stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:
     """
     largest: dict[str, Path] = {}
     for path in sorted([home, *openings.glob("*.npz")], key=lambda one: one.stat().st_size):
-        largest[codec.load(path).request.model] = path
+        largest[file.load(path).request.model] = path
     return {name: largest[name] for name in FIRST[:RUN_COUNT] if name in largest}

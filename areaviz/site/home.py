@@ -19,7 +19,7 @@ from areaviz.publish.page import collect_page_content, make_mount_script
 from areaviz.publish.page_body import collect_script_settings, make_panel, render_payload
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.request import Focus
 from areaviz.ui.app.language import sentence
 from areaviz.ui.app.page import TITLES
@@ -74,7 +74,7 @@ def make_files(site: Site) -> Files:
         told = make_element("p", sentence(what))
         doors.append(make_element("div", make_element("h2", link), told, class_="card"))
     # Link to the live page of the ribbon's model, or to its stored run.
-    model = codec.load(HERO).request.model
+    model = file.load(HERO).request.model
     own = model in site.live
     label = sentence("Try your own sentence") if own else sentence("Explore this run")
     tried = make_element("a", label, href=site.best_page(model), class_="button")
@@ -94,7 +94,7 @@ def make_files(site: Site) -> Files:
 
 def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     """Return the style, the markup and the script of the ribbon at the top of Home."""
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     look = choose_first_focus(trace)
     options = PageOptions(sites=(look.site,), layers=(look.layer,), language=language)
     found = list_places(trace, options)

@@ -15,7 +15,7 @@ from areaviz.site.link_preview import PICTURE
 from areaviz.site.page_frame import Files, Site, SitePage, with_switch
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
+from areaviz.trace.safe_files import write_whole
 from areaviz.ui.app.language import write_in_language
 from areaviz.ui.models.summary import sort_best_first
 

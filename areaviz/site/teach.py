@@ -9,7 +9,7 @@ from areaviz.data.paths import HERO, OPENINGS
 from areaviz.drawing.markup import Markup, make_element, make_raw_element
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.app.language import sentence
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
@@ -30,7 +30,7 @@ NEEDS = message(
 
 def make_files(site: Site) -> Files:
     """Return the teacher's page."""
-    hero = codec.load(HERO)
+    hero = file.load(HERO)
     rows = build_plan_rows(
         hero, _load_debate_runs(site, hero.request.model), describe_lost_attention()
     )

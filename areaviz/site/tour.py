@@ -12,7 +12,7 @@ from areaviz.publish.page import make_page
 from areaviz.site.gallery import find_stored_run
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.texts.catalogue import message
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.language import sentence
@@ -78,7 +78,7 @@ def make_files(site: Site) -> Files:
 
 def list_tour_stops(site: Site) -> list[Stop]:
     """Return the steps in the order of the app's tour, without steps that lack a stored run."""
-    hero = codec.load(HERO)
+    hero = file.load(HERO)
     picture = find_stored_run(
         lambda one: one.maps.keys() >= {SITE} and _is_stop_trace(one, TOUR_PICTURE)
     )

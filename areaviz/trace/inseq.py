@@ -21,17 +21,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.areas import AreaGrid, FloatArray
-from areaviz.trace.argument_checks import check_trace, expand_path, find_file
+from areaviz.trace.areas import AreaGrid, FloatArray, divide_by_sums
 from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, make_empty_output, make_text_field
-from areaviz.trace.check import validate
-from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, describe_value
+from areaviz.trace.document import validate
+from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES, InputError, describe_value
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.record import (
+    AttentionMap,
+    Field,
+    Output,
+    Trace,
+    check_trace,
+    expand_path,
+    find_file,
+)
 from areaviz.trace.request import Request
-from areaviz.trace.weights import divide_by_sums
+from areaviz.trace.safe_files import write_whole
 
 CROSS, DECODER = "encoder-decoder", "decoder self"
 _KINDS = ("float16", "float32", "float64")

@@ -1,10 +1,7 @@
-"""Queries on a trace: which areas does it attend to, and with what weight?
+"""Queries on a trace: what it attends to, with what weight, and how a page displays it.
 
-Each function selects a map's layer and head, then calls the algebra of areas
-(`areaviz.trace.weights`), which works on arrays. Wherever a head may be None, the result is for the
-mean of the heads' weights.
-
-Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights.
+The first part answers questions about one map, such as `top_areas` and `coverage`. The second
+part has the three displays of a map and finds attention sinks.
 """
 
 from __future__ import annotations
@@ -17,11 +14,28 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace import smallest_areas, weights
-from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.argument_checks import check_arguments
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace import areas
+from areaviz.trace.areas import (
+    Area,
+    AreaGrid,
+    FloatArray,
+    IntArray,
+    find_smallest_areas,
+    find_smallest_areas_of_masses,
+    largest_entries,
+    rank_areas,
+)
+from areaviz.trace.record import AttentionMap, Field, Trace, check_arguments
 from areaviz.trace.request import Focus
+
+# Queries on a trace: which areas does it attend to, and with what weight?
+#
+# Each function selects a map's layer and head, then calls the algebra of areas
+# (`areaviz.trace.areas`), which works on arrays. Wherever a head may be None, the result is for the
+# mean of the heads' weights.
+#
+# Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights.
+
 
 # Runs of items as (start, end), end exclusive. Together the runs contain every item once, in order.
 Groups = Sequence[tuple[int, int]]
@@ -87,7 +101,7 @@ def top_areas(
     head: int | None,
     query: int,
     k: int = 3,
-    max_overlap: float = weights.MAX_OVERLAP,
+    max_overlap: float = areas.MAX_OVERLAP,
     min_size: int = 1,
 ) -> list[Attended]:
     """Return the k top areas of a query, in descending order of weight.
@@ -115,11 +129,11 @@ def find_top_combined_areas(
     weights_A: FloatArray,
     grid: AreaGrid,
     k: int = 3,
-    max_overlap: float = weights.MAX_OVERLAP,
+    max_overlap: float = areas.MAX_OVERLAP,
     min_size: int = 1,
 ) -> list[Attended]:
     """Return the k top areas of combined weights, such as the mean over several queries."""
-    found = weights.top_areas(weights_A, grid, k, max_overlap, min_size)
+    found = areas.rank_areas(weights_A, grid, k, max_overlap, min_size)
     return [Attended(grid.area(index), weight) for index, weight in _list_pairs(found)]
 
 
@@ -133,7 +147,7 @@ def find_smallest_area_size(attention: AttentionMap, focus: Focus) -> int:
 
 @check_arguments
 def densest_areas(
-    attention: AttentionMap, layer: int, head: int | None, mass: float = smallest_areas.MASS
+    attention: AttentionMap, layer: int, head: int | None, mass: float = areas.MASS
 ) -> list[Attended | None]:
     """Return the densest area of every query, with its share, or None if everything is masked.
 
@@ -143,7 +157,7 @@ def densest_areas(
     Raises:
         InputError: The mass is not above 0 and at most 1.
     """
-    found = smallest_areas.densest_areas(item_shares(attention, layer, head), attention.grid, mass)
+    found = areas.find_smallest_areas(item_shares(attention, layer, head), attention.grid, mass)
     pairs = zip(found.area.tolist(), found.share.tolist(), strict=True)
     return [Attended(Area(*area), share) if share > 0 else None for area, share in pairs]
 
@@ -156,7 +170,7 @@ def top_queries(
 
     Queries with weight 0 are left out.
     """
-    found = weights.largest_entries(coverage(attention, layer, head)[:, item], k)
+    found = areas.largest_entries(coverage(attention, layer, head)[:, item], k)
     return [Attending(query, weight) for query, weight in _list_pairs(found)]
 
 
@@ -166,18 +180,18 @@ def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
 
     A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4).
     """
-    return weights.coverage(_get_weights(attention, layer, head), attention.grid)
+    return areas.sum_coverage(_get_weights(attention, layer, head), attention.grid)
 
 
 @check_arguments
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return coverage with each row divided by its sum: float32 [Q, N]. Masked rows are 0."""
-    return weights.coverage_shares(coverage(attention, layer, head))
+    return areas.coverage_shares(coverage(attention, layer, head))
 
 
 def compute_head_shares(attention: AttentionMap, layer: int) -> FloatArray:
     """Return the item shares of every head of a layer: float32 [H, Q, N]."""
-    return weights.coverage_shares(weights.coverage(attention.weights[layer], attention.grid))
+    return areas.coverage_shares(areas.sum_coverage(attention.weights[layer], attention.grid))
 
 
 @check_arguments
@@ -316,7 +330,7 @@ def _get_weights(attention: AttentionMap, layer: int, head: int | None) -> Float
     return chosen
 
 
-def _list_pairs(found: weights.Ranked) -> list[tuple[int, float]]:
+def _list_pairs(found: areas.Ranked) -> list[tuple[int, float]]:
     """Return the entries of one row whose weight is above 0, as (index, weight)."""
     pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
     return [(index, weight) for index, weight in pairs if index >= 0]
@@ -334,3 +348,183 @@ def _compute_distances(attention: AttentionMap, weights_HQA: FloatArray) -> Floa
         distance_A = np.hypot(top + (height - 1) / 2 - row, left + (width - 1) / 2 - column)
         total_H += weights_HQA[:, query] @ distance_A.astype(np.float32)
     return total_H
+
+
+# The three displays of a map, and a map relative to its head's average.
+#
+# The top areas ("heaviest") have the largest softmax weights. Coverage is the attention that each
+# item received. The densest area is the smallest area with a given share of the coverage. Relative
+# to the head's average over all queries, items that all queries attend to, such as an attention
+# sink, have a ratio near 1.
+#
+# Shapes: H heads, Q queries, R rows (queries or groups of them), N items, A areas, M masses.
+
+
+MASSES = (30, 40, 50, 60, 70, 80, 90)
+"""The masses of densest areas that users can choose, in per cent."""
+EVEN_SHARE = 0.1
+"""Share of both compared maps that is spread evenly over the items to limit ratios."""
+SINK = 0.5
+"""An item with more than this share of a head's mean map is an attention sink."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """An item that a head attends to regardless of the query."""
+
+    # Counted from 0.
+    head: int
+    item: int
+    # Share of the mean map, 0..1.
+    share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Densities:
+    """The densest areas of several rows at several masses."""
+
+    # First and last item of each area: int64 [..., R, M, 2].
+    ends: IntArray
+    # Share that the area holds, 0..1, or 0 in a row of zeros: float32 [..., R, M].
+    share: FloatArray
+
+
+def read_areas(
+    attention: AttentionMap, focus: Focus, head: int | None, queries: list[int], k: int
+) -> list[Attended]:
+    """Return the areas of the focused display for the mean of some queries, at most k areas.
+
+    Top areas have their weight. For coverage, each area is a single item with its share of the
+    total coverage. The densest area is one area with the share of the coverage that it holds.
+    """
+    grid, layer = attention.grid, focus.layer
+    if focus.reading == "coverage":
+        found = largest_entries(item_shares(attention, layer, head)[queries].mean(0), k)
+        pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
+        return [Attended(make_item_area(grid, item), weight) for item, weight in pairs if item >= 0]
+    if focus.reading == "densest":
+        mean_1N = item_shares(attention, layer, head)[queries].mean(0, keepdims=True)
+        one = find_smallest_areas(mean_1N, grid, focus.mass / 100)
+        held = float(one.share[0])
+        return [Attended(Area(*one.area[0].tolist()), held)] if held > 0 else []
+    heads = slice(None) if head is None else slice(head, head + 1)
+    mean_A = attention.weights[layer, heads][:, queries].mean((0, 1))
+    return find_top_combined_areas(
+        mean_A, grid, k, min_size=find_smallest_area_size(attention, focus)
+    )
+
+
+def find_area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[Attended | None]:
+    """Return the area of the focused display for each group of queries, or None.
+
+    It is the top or densest area of the mean over the group and, if no head is focused, over the
+    heads. For coverage, which ranks items, all are None.
+    """
+    if focus.reading == "coverage":
+        return [None] * len(rows)
+    layer, head, grid = focus.layer, focus.head, attention.grid
+    if focus.reading == "densest":
+        shares_RN = merge_items(item_shares(attention, layer, head), rows)
+        found = find_smallest_areas(shares_RN, grid, focus.mass / 100)
+        areas = [Area(*area) for area in found.area.tolist()]
+        weight_R = found.share
+    else:
+        heads = slice(None) if head is None else slice(head, head + 1)
+        mean_QA = attention.weights[layer, heads].mean(0)
+        mean_RA = np.stack([mean_QA[start:end].mean(0) for start, end in rows])
+        least = find_smallest_area_size(attention, focus)
+        tops = rank_areas(mean_RA, grid, 1, min_size=least)
+        areas = [grid.area(max(index, 0)) for index in tops.index[:, 0].tolist()]
+        weight_R = tops.weight[:, 0]
+    pairs = zip(areas, weight_R.tolist(), strict=True)
+    return [Attended(area, weight) if weight > 0 else None for area, weight in pairs]
+
+
+def make_item_area(grid: AreaGrid, item: int) -> Area:
+    """Return an item as an area."""
+    return Area(*divmod(item, grid.width), 1, 1)
+
+
+def find_densest_areas(
+    shares_HQN: FloatArray, grid: AreaGrid, rows: Groups, masses: tuple[int, ...] = MASSES
+) -> Densities:
+    """Return the densest areas of heads, for the mean map of each group of queries.
+
+    Args:
+        shares_HQN: `item_shares` of the heads, possibly with other axes before Q.
+        grid: Areas of the items.
+        rows: Groups of neighbouring queries, which may overlap.
+        masses: Masses in per cent.
+    """
+    means = [shares_HQN[..., start:end, :].mean(-2) for start, end in rows]
+    rows_HRN = np.stack(means, -2)
+    found = find_smallest_areas_of_masses(rows_HRN, grid, [mass / 100 for mass in masses])
+    return Densities(_find_ends(found.area, grid), found.share)
+
+
+def _find_ends(area_R4: IntArray, grid: AreaGrid) -> IntArray:
+    """Return the first and last item of areas, [..., 2]."""
+    top_R, left_R, height_R, width_R = np.moveaxis(area_R4, -1, 0)
+    first_R = top_R * grid.width + left_R
+    return np.stack([first_R, first_R + (height_R - 1) * grid.width + width_R - 1], -1)
+
+
+def average_map(shares_QN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Return the mean of the rows that are not fully masked: float64 [N], 0 if all are."""
+    total_N: npt.NDArray[np.float64] = shares_QN.sum(0, dtype=np.float64)
+    return total_N / max(_count_unmasked(shares_QN), 1)
+
+
+def _count_unmasked(shares_QN: npt.NDArray[np.floating]) -> int:
+    """Return the number of queries that are not fully masked."""
+    return int(shares_QN.any(-1).sum())
+
+
+def compare_with_average(shares_QN: npt.NDArray[np.floating]) -> FloatArray:
+    """Return each query's shares relative to the head's average, as log2 ratios: float32 [Q, N].
+
+        log2 (p' / m'), p' = .9 p + .1 / N
+
+    m' is computed in the same way from the average map m. 0 means equal, 1 twice the average, -1
+    half of it. A tenth is spread evenly so that tiny shares do not give extreme ratios. Rows of
+    fully masked queries are 0.
+    """
+    even = EVEN_SHARE / shares_QN.shape[-1]
+    mean_N = (1 - EVEN_SHARE) * average_map(shares_QN) + even
+    ratio_QN = np.log2(((1 - EVEN_SHARE) * shares_QN + even) / mean_N)
+    return np.where(shares_QN.any(-1, keepdims=True), ratio_QN, 0).astype(np.float32)
+
+
+def map_of(
+    attention: AttentionMap,
+    layer: int,
+    head: int | None,
+    against: str,
+    queries: Groups | None = None,
+    memory: Groups | None = None,
+) -> FloatArray:
+    """Return item shares, or their ratio to the head's average. For groups see `merge_items`."""
+    shares_QN = item_shares(attention, layer, head)
+    if against == "nothing":
+        return merge_items(shares_QN, queries, memory)
+    # Compare words with words: sum the shares of their items first, and average queries afterwards.
+    return merge_items(compare_with_average(merge_items(shares_QN, None, memory)), queries)
+
+
+def find_sinks(attention: AttentionMap, layer: int) -> list[Sink]:
+    """Return the attention sinks of a layer's heads, see `find_sink`."""
+    heads = range(attention.heads)
+    found = [find_sink(item_shares(attention, layer, head), head) for head in heads]
+    return [one for one in found if one]
+
+
+def find_sink(shares_QN: FloatArray, head: int) -> Sink | None:
+    """Return the item with more than half of a head's mean map over the given queries, or None.
+
+    With a single query or a single item there is no sink.
+    """
+    if _count_unmasked(shares_QN) < 2 or shares_QN.shape[-1] < 2:
+        return None
+    mean_N = average_map(shares_QN)
+    item = int(mean_N.argmax())
+    return Sink(head, item, float(mean_N[item])) if mean_N[item] > SINK else None

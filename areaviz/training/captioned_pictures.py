@@ -21,7 +21,7 @@ from areaviz.data.grounding import GroundedSentence
 from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, make_scenes
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.grid_encoder import GridEncoder
-from areaviz.trace.record import IntArray
+from areaviz.trace.areas import IntArray
 from areaviz.training.about import TrainingTexts, read_training_texts
 from areaviz.training.finished_features import Features, encode_finished_features, load_encoder
 from areaviz.training.photo_changes import PhotoChanges

@@ -20,9 +20,8 @@ from areaviz.models.captioner import CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import PictureNetwork
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.areas import AreaGrid, IntArray
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import IntArray
 from areaviz.training.attention_supervision import AttentionTargets, compute_told_caption_loss
 from areaviz.training.captioned_pictures import (
     VIEWS,

@@ -26,8 +26,7 @@ from areaviz.models.item_attention import ItemsConfig
 from areaviz.models.ram import RamConfig
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import InputError, check_choice
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best

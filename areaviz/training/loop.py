@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.trace.files import write_whole
+from areaviz.trace.safe_files import write_whole
 from areaviz.training.config import TrainConfig
 from areaviz.training.log import NoLog, RunLog
 from areaviz.training.parallel import ALONE, Ranks

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.data.grounding import Box, Boxes, GroundedSentence
-from areaviz.trace.record import IntArray
+from areaviz.trace.areas import IntArray
 
 MIN_KEPT_SHARE = 0.3
 """Share of a box that must remain in a crop for the box to count."""

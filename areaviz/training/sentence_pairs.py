@@ -18,7 +18,7 @@ from areaviz.data.batches import IdPair
 from areaviz.data.multi30k import Pair
 from areaviz.data.tokenizer import END, Segmented, Tokenizer
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole_file
+from areaviz.trace.safe_files import write_whole_file
 
 MADE = "made"
 """The folder of made pairs inside the folder of runs."""

@@ -19,7 +19,7 @@ from areaviz.attention import kernels
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.multihead import KeysAndValues
 from areaviz.attention.spec import LEARNED_KEYS
-from areaviz.trace.files import write_whole_file
+from areaviz.trace.safe_files import write_whole_file
 from areaviz.training.config import TrainConfig
 
 Network = TypeVar("Network", bound=nn.Module)

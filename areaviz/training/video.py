@@ -19,7 +19,7 @@ from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
-from areaviz.trace.limits import check_choice
+from areaviz.trace.errors import check_choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
 from areaviz.training.task import Description, optimise_for_training, step_generators

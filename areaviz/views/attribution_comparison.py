@@ -1,7 +1,7 @@
 """Comparison of attention with attribution, which measures how much the output depends on items.
 
 The figure has a row for the attention of the focused layer and head, and a row for each attribution
-method in the trace (`areaviz/trace/attribution.py`). The note states their agreement in numbers.
+method in the trace (`areaviz/trace/derived.py`). The note states their agreement in numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.numbers import number_text
 from areaviz.drawing.select import FocusedMap, fits_spans, list_visible_labels, name_field, select
 from areaviz.drawing.theme import round_up_scale
-from areaviz.trace.attribution import TOP, WAYS, compare_attributions, find_attributions_of_layer
+from areaviz.trace.derived import TOP, WAYS, compare_attributions, find_attributions_of_layer
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -24,7 +24,8 @@ from areaviz.drawing.select import (
 )
 from areaviz.drawing.theme import Drawing, count_decimals, get_head_colour, round_up_scale
 from areaviz.trace import query
-from areaviz.trace.record import Field, FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 MAX_LINES = 150

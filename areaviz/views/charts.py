@@ -28,7 +28,7 @@ from areaviz.drawing.theme import (
     print_figure,
     screen_figure,
 )
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 
 _HEIGHT, _SQUARE = 190.0, 360.0
 """Height in px of a bar chart, and of a plot with equal axes."""

@@ -26,7 +26,8 @@ from areaviz.drawing.theme import (
     screen_figure,
 )
 from areaviz.trace import query
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 
 Run = tuple[int, int]

@@ -9,7 +9,7 @@ from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
 from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.select import fits_map
-from areaviz.trace.facts import list_gold_facts
+from areaviz.trace.kinds import list_gold_facts
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 

@@ -10,7 +10,8 @@ from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.marks import Mark, Plot, Texts
 from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.theme import SCREEN_FONT, colour_at
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 

@@ -23,7 +23,8 @@ from areaviz.drawing.marks import Dash, Key, Mark, Pair, Panel, Plot, Points, St
 from areaviz.drawing.picture_lines import draw_cased_line, make_picture_marks, make_stage_axes
 from areaviz.drawing.pictures import CASING, Box, Pixels
 from areaviz.drawing.theme import SCREEN_WIDTH, Drawing
-from areaviz.trace.record import FloatArray, Gaze, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
 # Opacity of steps that are not focused, and of scales wider than the finest.

@@ -27,8 +27,9 @@ from areaviz.drawing.select import (
 )
 from areaviz.drawing.theme import round_up_scale
 from areaviz.trace import query
-from areaviz.trace.reading import find_area_of_each, map_of
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.query import find_area_of_each, map_of
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 OUTLINES = {"heaviest": "heaviest area", "coverage": "", "densest": "densest area"}

@@ -25,9 +25,10 @@ from areaviz.drawing.pictures import PIXELS, average_blocks, compute_block_size
 from areaviz.drawing.select import fits_map, get_noun, get_sides, name_field
 from areaviz.drawing.theme import SCREEN_FONT, SCREEN_WIDTH, Drawing, round_up_scale
 from areaviz.trace import query
-from areaviz.trace.limits import MAX_MAP_BYTES
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.errors import MAX_MAP_BYTES
 from areaviz.trace.query import query_dependence
-from areaviz.trace.record import AttentionMap, FloatArray, Trace
+from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
 
 # Maximum number of pictures per row with space for all texts.

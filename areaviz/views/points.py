@@ -15,8 +15,9 @@ from areaviz.drawing.marks import Axis, Mark, Panel, Path, Plot, Points, Scale, 
 from areaviz.drawing.numbered_points import label_positions
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import ACCENT, EDGE, SECOND, Drawing
-from areaviz.trace.points import EXTENT
-from areaviz.trace.record import FloatArray, IntArray, Trace
+from areaviz.trace.areas import FloatArray, IntArray
+from areaviz.trace.kinds import EXTENT
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 _MARGIN = 0.06 * EXTENT

@@ -21,7 +21,8 @@ from areaviz.drawing.print_renderer import draw_in_print
 from areaviz.drawing.screen_renderer import draw_on_screen
 from areaviz.drawing.select import get_display_field, list_visible_labels, name_field
 from areaviz.drawing.theme import ACCENT, CLEAR, SECOND, Drawing, finish_figure
-from areaviz.trace.record import Field, FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 # Upper end of the axis. It is above 1, so that a ring at 1 is fully visible.

@@ -20,9 +20,9 @@ from areaviz.drawing.select import (
     select,
 )
 from areaviz.drawing.theme import Drawing, round_up_scale
-from areaviz.trace.areas import run_text
+from areaviz.trace.areas import FloatArray, run_text
 from areaviz.trace.query import find_smallest_area_size
-from areaviz.trace.record import Field, FloatArray, Trace
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 

@@ -10,7 +10,7 @@ from areaviz.drawing.marks import Frame, Mark, Panel, Plot, Points, Stroke, Symb
 from areaviz.drawing.picture_lines import draw_cased_line, make_picture_marks, make_stage_axes
 from areaviz.drawing.pictures import CASING, Box, gray_to_rgb
 from areaviz.drawing.theme import EDGE, SECOND
-from areaviz.trace.record import FloatArray
+from areaviz.trace.areas import FloatArray
 from areaviz.views.sampling_grid_data import COLOURS, CORNERS, Sampling, find_sampling, tabulate
 
 _PANELS = ("the picture", "what was read", "one sample")

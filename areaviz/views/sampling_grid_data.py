@@ -19,7 +19,8 @@ from areaviz.drawing.base import Row, Table, figure_caption
 from areaviz.drawing.gaze_steps import compute_view_box, get_picture, get_source
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.theme import Drawing
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 CORNERS = ("top left", "top right", "bottom right", "bottom left")

@@ -12,7 +12,8 @@ from areaviz.drawing.marks import Axis, Bars, Panel, Plot, Stroke
 from areaviz.drawing.select import fits_map, get_noun
 from areaviz.drawing.theme import EDGE, Drawing, get_head_colour
 from areaviz.trace import query
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 _BROAD = 0.86

@@ -29,9 +29,9 @@ from areaviz.drawing.marks import (
 from areaviz.drawing.pictures import Box, Pixels, gray_to_rgb
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import PRINT_EDGE, SECOND, Drawing, round_up_scale
-from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.request import Focus
-from areaviz.trace.sound import RATE
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
+from areaviz.trace.request import RATE, Focus
 
 GOLD = "spoken from"
 """Key in `Trace.details` for the starts and ends of the spoken items, alternating, in seconds."""

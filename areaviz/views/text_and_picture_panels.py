@@ -19,7 +19,8 @@ from areaviz.drawing.select import group_items, group_labels, group_words, name_
 from areaviz.drawing.theme import Drawing
 from areaviz.drawing.two_memories import PICTURE, TEXT, describe_both_sites, move_focus
 from areaviz.trace import query
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 MAX_PANELS, MAX_SOURCE_WORDS = 6, 12

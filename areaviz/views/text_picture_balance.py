@@ -34,8 +34,9 @@ from areaviz.drawing.two_memories import (
     fits_strengths,
     move_focus,
 )
+from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import merge_items
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 MEASURE_NOTE = "length of each context vector, before they are added (Eq. 5), share of their sum"

@@ -35,10 +35,11 @@ from areaviz.drawing.select import (
     list_spoken_words,
 )
 from areaviz.drawing.theme import EDGE, SECOND, Drawing, round_up_scale
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.kinds import WORD, Node, Tree, is_linear, read_tree
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import Field, FloatArray, Trace
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.tree import WORD, Node, Tree, is_linear, read_tree
 
 LEVEL = 1.5
 """Height of a level of the tree, in rows."""

@@ -12,8 +12,8 @@ from areaviz.drawing.labels import Ticks, show_invisibles, truncate
 from areaviz.drawing.marks import Axis, Bars, Key, Panel, Plot
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import ACCENT, SECOND
-from areaviz.trace import logits as parts_of
-from areaviz.trace.logits import Logits
+from areaviz.trace import derived as parts_of
+from areaviz.trace.derived import Logits
 from areaviz.views.weight_explanation_parts import (
     Question,
     WeightExplanation,

@@ -1,7 +1,7 @@
 """Data of the view "Why this weight": two areas of a query, and the terms of their logits.
 
 A trace does not contain the terms of its logits. The caller gets them from a backend, or from the
-logarithms of an external model's weights (`areaviz.trace.logits`).
+logarithms of an external model's weights (`areaviz.trace.derived`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from areaviz.drawing.numbers import number_text
 from areaviz.drawing.select import describe_area, quote_items
 from areaviz.drawing.theme import Drawing
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.derived import CHANGED, Logits, change_part
 from areaviz.trace.errors import InputError
-from areaviz.trace.logits import CHANGED, Logits, change_part
 from areaviz.trace.query import find_smallest_area_size, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus

@@ -13,8 +13,9 @@ import torch
 
 import areaviz
 from areaviz.adapters.attention_recording import InOrder
-from areaviz.trace import codec
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace import file
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
 from tests.adapters.architectures import FRAME, IMAGE, TARGET, Architecture, inputs
 from tests.adapters.library import eager
 
@@ -45,7 +46,7 @@ def disagreements(architecture: Architecture, model: Any, trace: Trace) -> dict[
     """
     with InOrder():
         outputs = eager(model, **by_name(architecture, model))
-    stored = codec.from_bytes(codec.to_bytes(trace))
+    stored = file.trace_from_bytes(file.trace_to_bytes(trace))
     found = {}
     for site, expected in _expected(architecture, model, trace, outputs):
         shown = np.asarray(trace.maps[site].weights)

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 import areaviz
-from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from tests.adapters import small
 from tests.adapters.library import AS_AREAS_OFF, eager, same
@@ -40,7 +40,7 @@ def test_bert_weights_match_library() -> None:
     )
     assert trace.request.model == "BertModel" and trace.request.text == TEXT
     np.testing.assert_array_equal(
-        codec.from_bytes(codec.to_bytes(trace)).maps["encoder self"].weights,
+        file.trace_from_bytes(file.trace_to_bytes(trace)).maps["encoder self"].weights,
         trace.maps["encoder self"].weights,
     )
 

@@ -21,9 +21,9 @@ from areaviz.adapters.texts import Texts
 from areaviz.adapters.weights import INDEX, SINGLE_FILE
 from areaviz.backend.local import LocalBackend
 from areaviz.trace.areas import Area
-from areaviz.trace.check import validate
+from areaviz.trace.changes import Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes, marian
 from tests.adapters import seeing, small

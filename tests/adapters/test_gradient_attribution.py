@@ -12,8 +12,9 @@ from torch import Tensor, nn
 
 import areaviz
 from areaviz.attention import gradients as module
-from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.rollout import attention_rollout
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.derived import attention_rollout
+from areaviz.trace.record import Trace
 from tests.adapters import small
 
 TEXT = "a small dog runs ."

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, make_site_maps
 from areaviz.adapters.heads import Heads, compute_scores, compute_softmax_weights, mask_to_bias
-from areaviz.trace import limits
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived_areas import AreaSoftmax, compute_shares_of_logs
+from areaviz.trace import errors
+from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.derived import AreaSoftmax, compute_shares_of_logs
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import FloatArray, count_held_bytes
+from areaviz.trace.record import count_held_bytes
 from tests import reference
 
 
@@ -126,7 +126,7 @@ def test_logarithms_replace_weights_that_exceed_memory(
     _, _, sums = whole = make_site_maps("x", "a", "a", (1, 20), layers, 3)
     single = 2 * 3 * 20 * 20 * 4
     assert count_held_bytes(whole) == single * 3 // 2
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", single * 2)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", single * 2)
     small = make_site_maps("x", "a", "a", (1, 20), layers, 3, taken=single // 2 + 1)
     assert count_held_bytes(small) == single // 2 and small[0].normalisation == IN_HALF
     for one, other in zip(whole, small, strict=True):
@@ -147,7 +147,7 @@ def test_weights_above_budget_are_read_layer_by_layer(
     if not explained:
         layers = [Heads(layer.weights) for layer in layers]
     whole = make_site_maps("x", "a", "a", (1, 20), layers, 3)
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", whole[0].weights.nbytes // 2 - 1)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", whole[0].weights.nbytes // 2 - 1)
     on_disk = [layer.lean().on_disk() for layer in layers]
     found = make_site_maps("x", "a", "a", (1, 20), on_disk, 3)
     assert [one.site for one in found] == [one.site for one in whole]
@@ -162,11 +162,11 @@ def test_weights_above_budget_are_read_layer_by_layer(
 
 def test_too_large_layer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     layers = [heads(20, 20), heads(20, 20, seed=1)]
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 4 * 3 * 20 * 57 - 1)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", 4 * 3 * 20 * 57 - 1)
     with pytest.raises(InputError, match=r"3 heads, 20 queries, 57 areas.*\(area_size=\)"):
         make_site_maps("x", "a", "a", (1, 20), layers, 3)
     make_site_maps("x", "a", "a", (1, 20), layers, 2)
-    monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", 4 * 2 * 3 * 20 * 20 - 1)
+    monkeypatch.setattr(errors, "MAX_BY_LAYER_BYTES", 4 * 2 * 3 * 20 * 20 - 1)
     with pytest.raises(InputError, match=r"attention of 2 layers .* fewer layers \(layers=\)"):
         make_site_maps("x", "a", "a", (1, 20), layers, 2)
     make_site_maps("x", "a", "a", (1, 20), layers[:1], 2)

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from areaviz.adapters import transformers_models
 from areaviz.adapters.interventions import InterventionHook
 from areaviz.adapters.model_run import Options
+from areaviz.trace.changes import Change, Gate, Hide, Share, Weigh
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Share, Weigh
 from areaviz.trace.record import Trace
 from tests.adapters import small
 

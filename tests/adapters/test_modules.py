@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 import areaviz
 from areaviz.adapters.heads import Heads
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 
 

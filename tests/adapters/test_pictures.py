@@ -12,8 +12,8 @@ import transformers
 from PIL import Image
 
 import areaviz
-from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -92,7 +92,7 @@ def test_captioner_shows_three_sites() -> None:
     inner = torch.stack(expected.encoder_attentions)[:, 0].numpy()
     np.testing.assert_allclose(trace.maps["encoder self"].weights, cells(inner), atol=1e-5)
     assert trace.maps["decoder self"].memory == "history"
-    again = codec.from_bytes(codec.to_bytes(trace))
+    again = file.trace_from_bytes(file.trace_to_bytes(trace))
     assert [one.derived for one in again.maps.values()] == [
         one.derived for one in trace.maps.values()
     ]

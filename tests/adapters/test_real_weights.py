@@ -11,7 +11,7 @@ import torch
 import transformers
 
 import areaviz
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.record import Trace
 from examples import real_weights
 from tests.adapters.library import same

@@ -19,7 +19,7 @@ from areaviz.adapters import run_size
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.memory_mapping import map_to_file
 from areaviz.drawing.sites import list_sites
-from areaviz.trace import limits
+from areaviz.trace import errors
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace, count_held_bytes
 from areaviz.views import VIEWS
@@ -91,11 +91,11 @@ def test_trace_above_budget_is_read_by_layer(kind: str, monkeypatch: pytest.Monk
     model = deep(kind)
     target: Any = {"target": [5, 6, 7]} if model.config.is_encoder_decoder else {}
     whole = areaviz.attend(model, IDS, area_size=2, **target)
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 2 * LAYER)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", 2 * LAYER)
     found = areaviz.attend(model, IDS, area_size=2, **target)
     same(whole, found)
     assert (
-        limits.MAX_ATTENDED_BYTES
+        errors.MAX_ATTENDED_BYTES
         >= count_held_bytes(found.maps.values())
         < count_held_bytes(whole.maps.values()) / 4
     )
@@ -110,7 +110,7 @@ def test_trace_above_budget_is_read_by_layer(kind: str, monkeypatch: pytest.Monk
 def test_trace_above_budget_is_saved_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 2 * LAYER)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", 2 * LAYER)
     found = areaviz.attend(deep(KINDS[0]), IDS, area_size=2, attribution=True)
     areaviz.save(found, tmp_path / "trace.npz")
     same(found, areaviz.load(tmp_path / "trace.npz"))
@@ -126,7 +126,7 @@ def test_unexplained_weights_are_kept_on_disk(
     probes = {"keys.*": read}
     whole = areaviz.attend(Unseen(), x_BNC, probes=probes, area_size=2)
     mapped_before = on_disk()
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 4 * 10 * 19)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", 4 * 10 * 19)
     found = areaviz.attend(Unseen(), x_BNC, probes=probes, area_size=2)
     assert on_disk() - mapped_before == 2 and descriptors(tmp_path) > 0
     same(whole, found)
@@ -164,17 +164,17 @@ def never_run(model: Any) -> Any:
 
 @pytest.mark.parametrize("make", [small.bert, small.gpt2, small.t5])
 def test_size_is_checked_before_text_model_runs(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", LAYER)
+    monkeypatch.setattr(errors, "MAX_BY_LAYER_BYTES", LAYER)
     with pytest.raises(InputError, match=r"of 2 layers \(4 heads, 10 .* Keep fewer layers"):
         areaviz.attend(never_run(make()), IDS)
     areaviz.attend(make(), IDS, layers=[1], sites=["encoder self", "decoder self"], steps=5)
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER - 1)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", LAYER - 1)
     with pytest.raises(InputError, match=r"A layer of .* \(4 heads, 10 .*Give a shorter text"):
         areaviz.attend(never_run(make()), IDS, layers=[1])
 
 
 def test_long_target_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", LAYER)
     with pytest.raises(InputError, match="4 heads, 40 queries, 40 areas"):
         areaviz.attend(never_run(small.t5()), IDS, target=[5] * 40, area_size=1)
 
@@ -213,7 +213,7 @@ def test_size_is_checked_for_every_kind_of_input(
     make, given, options, said = BEFORE[case]
     if isinstance(given, tuple):
         given = np.zeros((*given, 3), np.uint8)
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", 1)
     with pytest.raises(InputError, match=said):
         areaviz.attend(never_run(make()), given, area_size=2, **options)
 
@@ -245,6 +245,6 @@ def test_custom_module_is_refused_at_first_layer(
     model = nn.TransformerEncoder(layer, 3)
     for later in model.layers[1:]:
         never_run(later)
-    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
+    monkeypatch.setattr(errors, "MAX_ATTENDED_BYTES", 1)
     with pytest.raises(InputError, match=r"2 heads, 10 queries, 10 areas"):
         areaviz.attend(model, torch.randn(1, 10, 8))

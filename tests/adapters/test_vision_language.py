@@ -13,7 +13,7 @@ from torch import nn
 import areaviz
 from areaviz.drawing.sites import name_site
 from areaviz.interactive import grid
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -112,7 +112,7 @@ def test_traces_of_several_grids_are_stored_shown_and_exported(
     architecture = BY_NAME[f"Qwen3VLForConditionalGeneration, {variant}"]
     assert architecture.make is not None
     trace = areaviz.attend(architecture.model(), architecture.make(), area_size=2)
-    again = codec.from_bytes(codec.to_bytes(trace))
+    again = file.trace_from_bytes(file.trace_to_bytes(trace))
     for site in ("encoder-decoder picture 1", "encoder-decoder picture 2", "encoder-decoder"):
         focus = Focus(site, items=(0,))
         assert grid.fits(again, focus) is (site != "encoder-decoder")

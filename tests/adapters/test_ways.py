@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 import areaviz
 from areaviz.adapters.attention_recording import compute_output_difference
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests.adapters import small

@@ -18,8 +18,7 @@ from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.facts import make_facts_field, make_question_field
-from areaviz.trace.points import make_points_field
+from areaviz.trace.kinds import make_facts_field, make_points_field, make_question_field
 from areaviz.trace.record import AttentionMap, Field, Trace
 from tests import fakes
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from areaviz.attention.additive import AdditiveAttention
 from areaviz.attention.interventions import LayerInterventions
-from areaviz.trace.interventions import Gate, Weigh
+from areaviz.trace.changes import Gate, Weigh
 
 PADDING = torch.tensor([[False] * 5, [False, False, False, True, True]])
 

@@ -14,8 +14,8 @@ from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.changes import Change, Gate, Weigh
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Weigh
 from tests.attention.call import attend, attended
 
 IMPLS = ("streamed", "pooled", "table", "direct")

@@ -15,7 +15,7 @@ from areaviz.attention.location import (
     compute_weights,
     make_first_weights,
 )
-from areaviz.trace.interventions import Share
+from areaviz.trace.changes import Share
 
 SHARE = Share("encoder-decoder")
 WIDTH, CHANNELS, HIDDEN, ITEMS = 3, 4, 5, 7

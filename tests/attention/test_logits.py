@@ -18,7 +18,7 @@ from areaviz.attention.logits import compute_logit_terms, has_parts
 from areaviz.attention.masks import combine_masks
 from areaviz.attention.spec import AreaSpec, KeyModule
 from areaviz.trace.areas import Area, AreaGrid, FloatArray
-from areaviz.trace.logits import Logits
+from areaviz.trace.derived import Logits
 
 HEADS, QUERIES, WIDTH = 2, 6, 5
 GRIDS = [AreaGrid(1, 6, 1, 3), AreaGrid(2, 3, 2, 2), AreaGrid(1, 6, 1, 1)]

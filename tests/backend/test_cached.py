@@ -13,10 +13,9 @@ import pytest
 from areaviz.backend import cached as cached_module
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.cached import CachedBackend
+from areaviz.trace.changes import Gate
 from areaviz.trace.errors import BackendError
-from areaviz.trace.interventions import Gate
-from areaviz.trace.layered_weights import LayeredWeights
-from areaviz.trace.record import Trace
+from areaviz.trace.record import LayeredWeights, Trace
 from areaviz.trace.request import Progress, Request
 from tests import fakes
 from tests.pages.folder import card

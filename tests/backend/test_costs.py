@@ -7,7 +7,7 @@ import pytest
 from areaviz.backend.costs import Cost, Costs, read_costs
 from areaviz.cards.card import read_card
 from areaviz.data.paths import CHECKPOINTS, OPENINGS
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.pages.folder import card
@@ -79,7 +79,7 @@ def test_every_shipped_model_has_a_measured_cost() -> None:
 def test_opening_requests_of_pages_are_within_limit() -> None:
     found = shipped()
     for path in OPENINGS.glob("*.npz"):
-        found.check(codec.load(path).request)
+        found.check(file.load(path).request)
 
 
 def test_question_of_known_attack_is_refused() -> None:

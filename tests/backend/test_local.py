@@ -17,7 +17,7 @@ from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import compute_digests
 from areaviz.models.device import choose_device
 from areaviz.models.generation import GenerationModel
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

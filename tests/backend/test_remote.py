@@ -20,12 +20,11 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.api import Api, Reply
 from areaviz.shares.visitors import Visitor
-from areaviz.trace import codec, query
+from areaviz.trace import file, query
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
-from areaviz.trace.layered_weights import LayeredWeights
-from areaviz.trace.logits import Logits
-from areaviz.trace.record import Trace
+from areaviz.trace.record import LayeredWeights, Trace
 from areaviz.trace.request import Progress, Request
 from tests import fakes
 from tests.server.models import TOKEN, FakeModels
@@ -52,7 +51,7 @@ def backend(server: Server) -> RemoteBackend:
 
 
 def same(one: Trace, other: Trace) -> bool:
-    return codec.to_bytes(one) == codec.to_bytes(other)
+    return file.trace_to_bytes(one) == file.trace_to_bytes(other)
 
 
 def test_remote_backend_matches_local_backend(backend: RemoteBackend, models: FakeModels) -> None:
@@ -124,7 +123,7 @@ def test_server_of_stored_traces_refuses_logits(backend: RemoteBackend) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"<html>", codec.layer_to_bytes(np.ones((1, 1, 1), np.float32))]
+    "content", [b"", b"<html>", file.layer_to_bytes(np.ones((1, 1, 1), np.float32))]
 )
 def test_malformed_logits_are_refused(
     backend: RemoteBackend, server: Server, content: bytes
@@ -297,7 +296,7 @@ def test_wrong_token_is_named(server: Server) -> None:
         b"",
         b"\x80\x04K\x01.",
         b"PK\x03\x04",
-        codec.to_bytes(fakes.trace("Another text.")),
+        file.trace_to_bytes(fakes.trace("Another text.")),
         b'{"models": {}}',
     ],
     ids=["nothing", "pickle", "torn archive", "another's trace", "JSON"],
@@ -316,7 +315,7 @@ def test_layer_of_wrong_shape_is_refused(
     backend: RemoteBackend, server: Server, shape: tuple[int, ...]
 ) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
-    server.faults = [Reply(200, wire.NPZ, codec.layer_to_bytes(np.zeros(shape, np.float32)))]
+    server.faults = [Reply(200, wire.NPZ, file.layer_to_bytes(np.zeros(shape, np.float32)))]
     with pytest.raises(BackendError, match="unknown format"):
         weights[0]
 
@@ -325,9 +324,7 @@ def test_layer_that_does_not_sum_is_refused(backend: RemoteBackend, server: Serv
     weights = backend.trace(LARGE).maps["encoder self"].weights
     for value in (np.nan, -1, 2):
         server.faults = [
-            Reply(
-                200, wire.NPZ, codec.layer_to_bytes(np.full(weights.shape[1:], value, np.float32))
-            )
+            Reply(200, wire.NPZ, file.layer_to_bytes(np.full(weights.shape[1:], value, np.float32)))
         ]
         with pytest.raises(BackendError, match="unknown format"):
             weights[0]

@@ -17,8 +17,8 @@ from areaviz.backend.base import Caller
 from areaviz.backend.costs import Cost, Costs
 from areaviz.backend.worker import Worker
 from areaviz.shares.visitors import Visitor
+from areaviz.trace.changes import Gate
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
-from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from tests.fakes import trace

@@ -8,9 +8,8 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.data.scenes import make_scene
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, Picture
 from areaviz.ui.components.ribbon import draw_grid
 from tests import fakes
 

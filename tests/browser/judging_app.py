@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, convert_spans_to_json, parse_spans
-from areaviz.trace.picture import Picture
+from areaviz.trace.request import Picture
 from areaviz.ui.components.error_sheet import ErrorSheet, draw_error_sheet, read_saved_errors
 
 KEY = "sheet"

@@ -7,7 +7,7 @@ import os
 import streamlit as st
 
 from areaviz.data.paths import HOME
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import draw_ribbon
@@ -27,7 +27,7 @@ def traces() -> tuple[Trace, Trace]:
     With a setting, the trace is a stored trace of tokens.
     """
     if TOKENS:
-        return codec.load(HOME), codec.load(HOME)
+        return file.load(HOME), file.load(HOME)
     return (
         fakes.trace(SOURCE, TARGET, layers=1, heads=HEADS, area_size=1),
         fakes.trace(SOURCE, TARGET, layers=1, heads=HEADS),

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from areaviz.data.paths import HERO
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.ui.tour.steps import build_addresses
 from tests.browser.conftest import App, settled
 from tests.browser.more import choose_more
@@ -96,7 +96,7 @@ def test_four_ways_opens_at_its_first_look(app: App, page: Page) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(1, 6))
 def test_address_of_the_tour_restores_its_step(app: App, page: Page, number: int) -> None:
-    address = build_addresses(codec.load(HERO))[number - 1].removeprefix("./")
+    address = build_addresses(file.load(HERO))[number - 1].removeprefix("./")
     page.goto(f"{app('app.py')}/{address}")
     expect(page.locator(".tour .says")).not_to_be_empty()
     following = page.locator(".tour a").filter(has_text=f"{number} of 5")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from areaviz.data.paths import HERO
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.ui.forms.samples import EXAMPLES
 from areaviz.ui.teach.debate_runs import DEBATED_TEXT
 from tests.browser.conftest import PATIENCE, App, settled
@@ -49,7 +49,7 @@ CLIPPED = """() => {
 
 def data_words() -> set[str]:
     """Return the words that models read and write, which no catalogue has."""
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     texts = [field.raw for field in trace.fields.values()]
     texts += [label for options in trace.output.alternatives for label, _ in options]
     texts += [example.text for example in EXAMPLES] + [DEBATED_TEXT]

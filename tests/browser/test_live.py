@@ -21,7 +21,7 @@ from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
 from areaviz.views.weight_explanation_parts import Question, explain, format_signed, list_candidates
 from tests.browser.exported import enclosed

@@ -15,7 +15,7 @@ from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
-from areaviz.trace.interventions import Hide
+from areaviz.trace.changes import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 

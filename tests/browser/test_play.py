@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import areaviz
 from areaviz.data.paths import HOME
 from areaviz.interactive.ribbon_table import join_items
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -62,7 +62,7 @@ def played_span(trace: Trace, item: int) -> tuple[str, float, int]:
 
 @pytest.mark.long
 def test_play_shows_trace_weights_in_five_stills(app: App, page: Page) -> None:
-    ribbon, trace = opened(app, page, RIBBON_TOKENS="1"), codec.load(HOME)
+    ribbon, trace = opened(app, page, RIBBON_TOKENS="1"), file.load(HOME)
     queries = range(len(trace.fields[trace.maps[SITE].query]))
     item = next(one for one in queries if " " in played_span(trace, one)[0])
     text, weight, head = played_span(trace, item)

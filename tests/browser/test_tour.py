@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from areaviz.data.paths import HERO
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.ui.tour.steps import (
     build_addresses,
     build_area_step,
@@ -18,7 +18,7 @@ from areaviz.ui.tour.steps import (
 )
 from tests.browser.conftest import App, settled
 
-ADDRESSES = build_addresses(codec.load(HERO))
+ADDRESSES = build_addresses(file.load(HERO))
 
 
 def opened(app: App, page: Page, number: int) -> Locator:
@@ -35,7 +35,7 @@ def plain(says: str) -> str:
 
 
 def test_completed_task_continues_and_back_returns(app: App, page: Page) -> None:
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     said = opened(app, page, 1)
     expect(said).to_contain_text(plain(build_opening_step(trace).says))
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)

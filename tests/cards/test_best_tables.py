@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from areaviz.cards.best_tables import format_alignment_table, format_pointing_table
 from areaviz.cards.card import Opening
-from areaviz.trace.best_alignment import BestAlignment
+from areaviz.trace.derived import BestAlignment
 from tests.pages import folder
 
 BEST = BestAlignment(((0, 1, 1), (3, 0, 0)), 20, "validation captions", 0.2, 0.3)

@@ -13,7 +13,7 @@ from areaviz.backend import local
 from areaviz.cards.card import Card
 from areaviz.cli import build
 from areaviz.data.paths import CHECKPOINTS
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

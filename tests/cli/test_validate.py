@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 
 from areaviz.cli import build, main
 from areaviz.data.paths import OPENINGS
-from areaviz.trace import codec
-from areaviz.trace.arrays_file import make_example_arrays
+from areaviz.trace import file
+from areaviz.trace.arrays import make_example_arrays
 from areaviz.trace.record import VERSION
 from tests import fakes
 
@@ -30,11 +30,11 @@ def run(*arguments: str | Path) -> Result:
 
 def newer(path: Path) -> Path:
     """Write a trace of the next version, with arrays of a type that this version does not know."""
-    codec.save(fakes.trace(), path)
+    file.save(fakes.trace(), path)
     with zipfile.ZipFile(path) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
-    document = json.loads(entries[codec.DOCUMENT])
-    entries[codec.DOCUMENT] = json.dumps({**document, "version": VERSION + 1}).encode()
+    document = json.loads(entries[file.DOCUMENT])
+    entries[file.DOCUMENT] = json.dumps({**document, "version": VERSION + 1}).encode()
     entries["output.probabilities.npy"] = b"in a way of its own"
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in entries.items():
@@ -55,7 +55,7 @@ def test_every_stored_kind_is_sound() -> None:
 
 
 def test_gazes_and_arrays_are_sound(tmp_path: Path) -> None:
-    codec.save(fakes.gaze_trace(), tmp_path / "gaze.npz")
+    file.save(fakes.gaze_trace(), tmp_path / "gaze.npz")
     np.savez(tmp_path / "arrays.npz", **make_example_arrays())  # type: ignore[arg-type]
     found = run(tmp_path / "gaze.npz", tmp_path / "arrays.npz")
     assert found.exit_code == 0
@@ -96,10 +96,10 @@ def npy(shape: str, kind: str, body: bytes = b"") -> bytes:
 
 
 HOSTILE = {
-    "deep lists": {codec.DOCUMENT: b"[" * 4_000_000},
-    "deep objects": {codec.DOCUMENT: b'{"a":' * 1_500_000},
-    "an endless number": {codec.DOCUMENT: b'{"version": ' + b"9" * 4_000_000 + b"}"},
-    "many entries": {codec.DOCUMENT: b"[" + b"0," * 3_900_000 + b"0]"},
+    "deep lists": {file.DOCUMENT: b"[" * 4_000_000},
+    "deep objects": {file.DOCUMENT: b'{"a":' * 1_500_000},
+    "an endless number": {file.DOCUMENT: b'{"version": ' + b"9" * 4_000_000 + b"}"},
+    "many entries": {file.DOCUMENT: b"[" + b"0," * 3_900_000 + b"0]"},
     "a huge array": {"weights.npy": npy("(1000000000000, 1000000000000, 2, 2)", "'<f4'")},
     "an endless length": {"weights.npy": npy(f"({'9' * 4000}, 1, 2, 2)", "'<f4'")},
     "a negative length": {"weights.npy": npy("(-1, -1, 2, 2)", "'<f4'", bytes(16))},

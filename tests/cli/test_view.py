@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from areaviz.cli import build, main
 from areaviz.cli.view import make_page_options
 from areaviz.publish.loopback import PageServer
-from areaviz.trace import codec
+from areaviz.trace import file as codec
+from areaviz.trace.changes import parse_ranges
 from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import parse_ranges
 from areaviz.trace.record import Trace
 from tests import fakes
 

@@ -15,9 +15,7 @@ from areaviz.data.answer_samples import (
     separate_punctuation,
 )
 from areaviz.data.examples import Example
-from areaviz.trace.facts import make_facts_field
-from areaviz.trace.points import parse_points
-from areaviz.trace.tree import read_tree
+from areaviz.trace.kinds import make_facts_field, parse_points, read_tree
 
 
 def answer_of(example: Example) -> tuple[str, set[int]]:

@@ -20,8 +20,8 @@ from areaviz.data import clip_files
 from areaviz.data.clip_files import FORMATS, decode_clip, encode_gif
 from areaviz.data.clip_samples import clip_sample
 from areaviz.data.clips import choose_frames
-from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
+from areaviz.trace.request import Clip
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence
 

@@ -23,7 +23,7 @@ from PIL import Image
 from areaviz.data import pictures
 from areaviz.data.pictures import FORMATS, MEBIBYTE, decode_picture, encode_small
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import MAX_SIDE, Picture
+from areaviz.trace.request import MAX_PICTURE_SIDE, Picture
 
 Pixels = npt.NDArray[np.uint8]
 LOSSLESS = ("PNG", "BMP", "TIFF")
@@ -264,13 +264,19 @@ def test_large_pictures_are_reduced_with_a_note(form: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "height"), [(1, 1), (1, 4000), (4000, 1), (2, 4000), (1300, 1), (MAX_SIDE, 3)]
+    ("width", "height"), [(1, 1), (1, 4000), (4000, 1), (2, 4000), (1300, 1), (MAX_PICTURE_SIDE, 3)]
 )
 def test_flat_pictures_keep_at_least_one_pixel(width: int, height: int) -> None:
     found = decode_picture(saved(Image.new("RGB", (width, height), (5, 6, 7)), "PNG")).picture
-    longest = max(width, height, MAX_SIDE)
-    assert found.width == max(1, round(width * MAX_SIDE / longest)) or longest == MAX_SIDE
-    assert found.height == max(1, round(height * MAX_SIDE / longest)) or longest == MAX_SIDE
+    longest = max(width, height, MAX_PICTURE_SIDE)
+    assert (
+        found.width == max(1, round(width * MAX_PICTURE_SIDE / longest))
+        or longest == MAX_PICTURE_SIDE
+    )
+    assert (
+        found.height == max(1, round(height * MAX_PICTURE_SIDE / longest))
+        or longest == MAX_PICTURE_SIDE
+    )
     assert (found.pixels == (5, 6, 7)).all()
     found.check()
 
@@ -349,7 +355,9 @@ def test_more_than_twenty_megabytes_are_refused() -> None:
 
 def test_pixel_limit_is_exact() -> None:
     rows = (b"\0" + bytes(512)) * 4096
-    assert decode_picture(png(4096, 4096, rows, depth=1, colour=0)).picture.width == MAX_SIDE
+    assert (
+        decode_picture(png(4096, 4096, rows, depth=1, colour=0)).picture.width == MAX_PICTURE_SIDE
+    )
     assert "has 17 megapixels, but the limit is 16" in refusal(png(4097, 4096, depth=1, colour=0))
 
 

@@ -11,7 +11,7 @@ import soundfile
 
 from areaviz.data.sound_files import decode_sound, encode_flac
 from areaviz.trace.errors import InputError
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence
 

@@ -7,7 +7,7 @@ import pytest
 
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.trace.errors import InputError
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 
 
 @pytest.mark.parametrize("name", SAMPLES)

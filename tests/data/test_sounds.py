@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.data.sounds import LOUDNESS, NOISE, match_training_sound, normalise_loudness, resample
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 
 
 def tone(hertz: float, rate: int, loudness: float = 0.5) -> np.ndarray:

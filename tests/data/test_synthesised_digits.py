@@ -13,7 +13,7 @@ from areaviz.data.sounds import LOUDNESS
 from areaviz.data.spoken_digits import Recordings
 from areaviz.data.synthesised_digits import FIRST_SPEAKER, synthesise_recordings, synthesise_words
 from areaviz.trace.errors import InputError
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 
 BEEP = f"""#!{sys.executable}
 import struct, sys, wave

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from areaviz.data.tokenizer import UNKNOWN, Token, Tokenizer
-from areaviz.trace.tree import WORD
+from areaviz.trace.kinds import WORD
 from tests.trace.test_tree import LABELS, Branch, tokens_of, trees
 
 LINES = [

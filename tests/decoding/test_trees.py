@@ -14,7 +14,7 @@ from areaviz.decoding.beam import beam_search
 from areaviz.decoding.greedy import greedy_search
 from areaviz.decoding.masked import MaskedStepper
 from areaviz.decoding.trees import TreeState, TreeTokens
-from areaviz.trace.tree import read_tree
+from areaviz.trace.kinds import read_tree
 from tests.decoding.fake import END, START, FakeStepper, TableStepper
 
 LABELS = ["<s>", "</s>", "XX", "(S", ")S", "(NP", ")NP", "(X", "dog", "(", ")"]

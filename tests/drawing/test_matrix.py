@@ -10,7 +10,7 @@ from areaviz.drawing.axes import relabel_for_width
 from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.print_renderer import draw_in_print
 from areaviz.drawing.screen_renderer import draw_on_screen
-from areaviz.trace.reading import find_area_of_each
+from areaviz.trace.query import find_area_of_each
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes

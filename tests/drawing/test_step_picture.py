@@ -10,8 +10,8 @@ import pytest
 from areaviz.drawing.pictures import Pixels
 from areaviz.drawing.step_picture import MAX_SIDE_PX, count_steps, draw_picture_at_step
 from areaviz.trace.areas import Area
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
+from areaviz.trace.request import Picture
 from tests import fakes
 
 YELLOW = np.array([0xE6, 0x9F, 0x00])

@@ -23,11 +23,10 @@ from areaviz.metrics.action_classifier import ActionClassifier
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
-from areaviz.trace.clip import Clip
-from areaviz.trace.interventions import Hide
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import FloatArray
-from areaviz.trace.request import Request
+from areaviz.trace.request import Clip, Request
 from areaviz.training.sentences import run_tokenizer
 from tests import films
 from tests.pages import folder

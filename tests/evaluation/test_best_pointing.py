@@ -14,7 +14,7 @@ from areaviz.evaluation.best_pointing import (
     measure_best_pointing,
 )
 from areaviz.metrics.pointed_words import PointedWords
-from areaviz.trace.best_alignment import BestAlignment
+from areaviz.trace.derived import BestAlignment
 from tests.pages import folder
 
 SITE = "encoder-decoder"

@@ -28,8 +28,8 @@ from areaviz.evaluation.faithfulness import measure_faithfulness
 from areaviz.evaluation.probe import Probe
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.changes import Change, Gate, Hide, Weigh, compute_area_factors
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh, compute_area_factors
 from areaviz.trace.record import AttentionMap, Output, Run, Trace
 from areaviz.trace.request import Request
 from tests import fakes

@@ -22,8 +22,8 @@ from areaviz.evaluation.faithfulness import (
 from areaviz.evaluation.probe import Probe, TooFew
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.changes import Weigh, compute_area_factors
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Weigh, compute_area_factors
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
 from tests import fakes

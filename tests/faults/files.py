@@ -25,9 +25,9 @@ from areaviz.data.sound_files import decode_sound
 from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.notes import exchange
 from areaviz.notes.annotations import Annotation
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.on_disk import open_trace
+from areaviz.trace.file import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from tests import fakes
@@ -81,12 +81,12 @@ def formats() -> Mapping[str, Format]:
         ),
         "links": Format(b"0-0 1p2\n2-1\n\n", lambda data: _used(_linked(data))),
         "trace npz": Format(
-            codec.to_bytes(fakes.trace("A dog runs.", "Ein Hund rennt.", 1, 2)),
+            codec.trace_to_bytes(fakes.trace("A dog runs.", "Ein Hund rennt.", 1, 2)),
             _trace,
             _trace_bombs,
         ),
         "picture trace npz": Format(
-            codec.to_bytes(fakes.doubly_trace(grid=2, layers=1, heads=2)), _trace
+            codec.trace_to_bytes(fakes.doubly_trace(grid=2, layers=1, heads=2)), _trace
         ),
         **notes,
         "notes csv": replace(
@@ -182,7 +182,7 @@ def _trace(data: bytes) -> object:
         for site in texts
         if trace.fields[trace.maps[site].query].kind == "text"
     ]
-    return codec.to_bytes(trace), payloads
+    return codec.trace_to_bytes(trace), payloads
 
 
 def _png_bombs() -> Iterator[bytes]:
@@ -234,7 +234,7 @@ def _text_bombs() -> Iterator[bytes]:
 def _trace_bombs() -> Iterator[bytes]:
     """Yield traces with highly compressed entries, and with headers that claim too large arrays."""
     good, weights = (
-        codec.to_bytes(fakes.trace("A dog.", "Ein Hund.", 1, 1)),
+        codec.trace_to_bytes(fakes.trace("A dog.", "Ein Hund.", 1, 1)),
         "map.encoder-decoder.weights.npy",
     )
     huge = np.lib.format.magic(1, 0) + _npy_header((1 << 40,))
@@ -245,7 +245,7 @@ def _trace_bombs() -> Iterator[bytes]:
     yield repacked(good, {"trace.json": b'{"a":[' + b"[]," * (2 * MEGA) + b"1]}"})
     yield repacked(good, {weights: _zeros((100_000, 1000, 1, 1), "<f4")})
     yield repacked(good, {weights: _zeros((200, 1000, 1, 1000), "<f2")})
-    yield codec.to_bytes(_many_heads())
+    yield codec.trace_to_bytes(_many_heads())
     yield repacked(good, {f"{number}.npy": huge for number in range(3000)})
 
 

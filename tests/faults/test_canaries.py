@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.rows import SETTING
 from areaviz.data.clip_files import decode_clip
 from areaviz.data.sound_files import decode_sound
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.dataset_form import FILES_KEY_PREFIX
 from tests import fakes
@@ -53,7 +53,7 @@ def canaries(path: Path) -> Mapping[str, bytes]:
     """Return files by kind. Each would write `path` if its content were run."""
     objects = np.array([Canary(path)], dtype=object)
     array = saved(lambda file: np.save(file, objects, allow_pickle=True))
-    good = codec.to_bytes(fakes.trace("A dog.", "Hund.", 1, 1))
+    good = codec.trace_to_bytes(fakes.trace("A dog.", "Hund.", 1, 1))
     code = f"open({str(path)!r}, 'w')\n".encode()
     return {
         "pickle": pickle.dumps(Canary(path)),

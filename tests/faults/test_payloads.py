@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.drawing.base import View
 from areaviz.drawing.export import encode_figure, format_csv, format_json, unescape
 from areaviz.interactive.ribbon import TAKEAWAY
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -107,7 +107,7 @@ def test_hostile_stored_trace_is_shown_without_live_markup(
 def test_hostile_trace_survives_its_file(tmp_path: Path) -> None:
     for payload in (EVERYTHING, *PAYLOADS):
         try:
-            trace = codec.from_bytes(codec.to_bytes(hostile_trace(payload)))
+            trace = file.trace_from_bytes(file.trace_to_bytes(hostile_trace(payload)))
         except InputError:
             continue
         assert trace.request.model == payload and trace.fields["source"].labels[0] == payload

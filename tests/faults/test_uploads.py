@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.trace import codec
+from areaviz.trace import file
 from tests import fakes
 from tests.browser.server import Server
 from tests.faults.client import Session
@@ -53,13 +53,13 @@ def test_five_visitors_with_the_largest_trace(app: Served) -> None:
 
 
 def test_good_file_costs_little_and_is_shown(app: Served) -> None:
-    good = Upload("your_tensors", TENSORS, "good.npz", lambda: codec.to_bytes(fakes.trace()))
+    good = Upload("your_tensors", TENSORS, "good.npz", lambda: file.trace_to_bytes(fakes.trace()))
     found = cost(app, "good", good)
     assert found.peak < 30 and not found.said, str(found)
 
 
 def test_uploads_are_freed_when_visitors_leave(tmp_path: Path) -> None:
-    content = codec.to_bytes(fakes.trace())
+    content = file.trace_to_bytes(fakes.trace())
     size = sum(one.weights.nbytes for one in fakes.trace().maps.values())
     server = Server("tests/faults/leaving_app.py", tmp_path / "log", {})
     try:
@@ -87,7 +87,7 @@ def test_returning_visitor_still_has_all_files(tmp_path: Path) -> None:
         url = server.wait()
         with Session.open(url) as session:
             session.visit("")
-            session.upload("File", "a.npz", codec.to_bytes(fakes.trace()))
+            session.upload("File", "a.npz", file.trace_to_bytes(fakes.trace()))
             before = session.again().texts
             time.sleep(3)
             assert session.again().texts == before, "whose page is open is never let go of"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
@@ -125,7 +125,7 @@ def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
         Request("char-tiny-area", fields[1].raw), {one.name: one for one in fields}, output, maps
     )
     changed = f"map.{attention.site}.weights.npy"
-    with zipfile.ZipFile(io.BytesIO(codec.to_bytes(trace))) as archive:
+    with zipfile.ZipFile(io.BytesIO(codec.trace_to_bytes(trace))) as archive:
         entries = {name: iter([archive.read(name)]) for name in archive.namelist()}
     return _zipped(
         {

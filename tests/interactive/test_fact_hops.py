@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from areaviz.interactive.fact_hops import make_hops_payload
-from areaviz.trace.facts import EXPECTED
-from areaviz.trace.interventions import Hide
+from areaviz.trace.changes import Hide
+from areaviz.trace.kinds import EXPECTED
 from areaviz.trace.request import Focus
 from tests.views.test_reasoning import story_trace
 

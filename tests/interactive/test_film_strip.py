@@ -12,9 +12,8 @@ import pytest
 from areaviz.drawing.frame_attention import GOLD
 from areaviz.interactive.film_strip import make_strip_payload
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.clip import Clip
 from areaviz.trace.record import AttentionMap, Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Clip, Focus
 from tests import fakes
 from tests.trace.test_clip import clip_trace
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.interactive.message import choose_sent_areas
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.weights import top_areas
+from areaviz.trace.areas import AreaGrid, rank_areas
 from tests.interactive.test_ribbon import random_map
 
 
@@ -19,7 +18,7 @@ def test_heaviest_other_areas_follow_the_top_areas(
     attention = random_map(items, 3, area_size, seed)
     weights_HQA, grid = attention.weights[0], attention.grid
     least = min(least, grid.max_width)
-    first = top_areas(weights_HQA, grid, 4, min_size=least)
+    first = rank_areas(weights_HQA, grid, 4, min_size=least)
     found = choose_sent_areas(weights_HQA, grid, [(4, 0.5)], kept, least)
     counted = np.where(grid.sizes() >= least, weights_HQA, 0)
     for head, query in np.ndindex(found.weight.shape[:2]):

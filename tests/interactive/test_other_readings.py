@@ -13,8 +13,7 @@ from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.grid import make_grid_payload
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.interactive.ribbon import make_ribbon_payload
-from areaviz.trace.query import item_shares
-from areaviz.trace.reading import MASSES, average_map, find_sinks
+from areaviz.trace.query import MASSES, average_map, find_sinks, item_shares
 from areaviz.trace.request import Focus
 from tests import fakes
 

@@ -15,12 +15,11 @@ from areaviz.interactive.message import quantise, serialise_payload, shrink_inte
 from areaviz.interactive.ribbon import find_top_queries, make_ribbon_payload
 from areaviz.interactive.ribbon_print import draw_ribbon
 from areaviz.interactive.ribbon_table import join_items, tabulate_ribbon
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.interventions import Hide
+from areaviz.trace.areas import AreaGrid, rank_areas
+from areaviz.trace.changes import Hide
 from areaviz.trace.query import coverage, find_words
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import top_areas
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -105,7 +104,7 @@ def test_message_contains_data_for_the_browser() -> None:
     trace = fakes.trace()
     header, arrays = unpacked(serialise_payload(make_ribbon_payload(trace, FOCUS), link="pair"))
     attention = trace.maps["encoder-decoder"]
-    found = top_areas(attention.weights[0], attention.grid, 4)
+    found = rank_areas(attention.weights[0], attention.grid, 4)
     index, weight = found.index, found.weight
     sent = arrays["area"].reshape(*index.shape[:2], -1)
     np.testing.assert_array_equal(sent[..., :4][weight > 0], index[weight > 0])

@@ -14,7 +14,7 @@ from areaviz.lessons.ask import listeners, reason, rectangle, worth_order
 from areaviz.lessons.ask.first_span import SITE
 from areaviz.lessons.questions import QUESTIONS, make_question_data
 from areaviz.lessons.stored_runs import list_requests
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import EXAMPLES
@@ -30,7 +30,7 @@ def backend() -> LocalBackend:
 
 
 def stored(backend: LocalBackend, request: Request) -> Trace:
-    return codec.load(find_path(OPENINGS, request, backend.models()))
+    return file.load(find_path(OPENINGS, request, backend.models()))
 
 
 def words(*texts: str) -> int:
@@ -68,7 +68,7 @@ def test_next_links_visit_all_questions(number: int) -> None:
 
 
 def test_first_question_shows_heavy_span_of_several_words() -> None:
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     found = trace.maps[SITE]
     data = make_question_data(1)
     word = data["numbers"]["written"][data["numbers"]["now"]]

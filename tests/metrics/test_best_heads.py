@@ -15,7 +15,7 @@ from areaviz.metrics.best_heads import (
     compute_alignment_error,
     count_links_by_position,
 )
-from areaviz.trace.best_alignment import MOST_HEADS, Choice
+from areaviz.trace.derived import MOST_HEADS, Choice
 from areaviz.trace.record import Field
 
 

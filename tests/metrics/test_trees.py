@@ -18,8 +18,8 @@ from areaviz.metrics.trees import (
     score_brackets,
 )
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.kinds import read_tree
 from areaviz.trace.record import AttentionMap, Field
-from areaviz.trace.tree import read_tree
 from tests import fakes
 
 GOLD = "(S (NP XX XX )NP (VP XX )VP )S"

@@ -19,12 +19,11 @@ from areaviz.data.tokenizer import START
 from areaviz.models.base import check_abilities
 from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.generation import GenerationModel
-from areaviz.trace.check import validate
-from areaviz.trace.codec import from_bytes, to_bytes
+from areaviz.trace.changes import Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Weigh
-from areaviz.trace.link import from_params, to_params
-from areaviz.trace.request import Request
+from areaviz.trace.file import trace_from_bytes, trace_to_bytes
+from areaviz.trace.request import Request, from_params, to_params
 from tests.tiny import checkpoint
 
 CPU = torch.device("cpu")
@@ -112,7 +111,7 @@ def test_trace_keeps_rollout_and_gradients_with_attention(model: GenerationModel
         assert "not attention" in found.maps[site].derived
     for site, attention in plain.maps.items():
         np.testing.assert_array_equal(found.maps[site].weights, attention.weights)
-    read = from_bytes(to_bytes(found))
+    read = trace_from_bytes(trace_to_bytes(found))
     assert read.request.attribution and set(read.maps) == set(found.maps)
     # The network's parameters and outputs did not change.
     assert all(one.grad is None for one in model.network.parameters())

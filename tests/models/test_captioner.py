@@ -17,11 +17,10 @@ from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.generation import GenerationModel
 from areaviz.models.network import PictureNetwork
 from areaviz.trace.areas import Area
-from areaviz.trace.check import validate
+from areaviz.trace.changes import Gate, Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Gate, Hide, Weigh
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
+from areaviz.trace.request import Picture, Request
 from tests import fakes
 from tests.pages import folder
 

@@ -21,9 +21,9 @@ from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.generation import GenerationModel
 from areaviz.models.transformer import SITES
 from areaviz.trace.areas import Area
-from areaviz.trace.check import validate
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests.tiny import FORMS, checkpoint, network
 from tests.trace.sentence import assert_one_sentence

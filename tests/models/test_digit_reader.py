@@ -27,11 +27,10 @@ from areaviz.models.item_attention import ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Picture, Request
 from areaviz.views.sampling_grid_data import find_sampling
 from tests.pages import folder
 

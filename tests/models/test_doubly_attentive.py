@@ -20,9 +20,9 @@ from areaviz.models.doubly_attentive import DoublyAttentiveTransformer, TwoMemor
 from areaviz.models.generation import GenerationModel
 from areaviz.models.network import PictureNetwork
 from areaviz.models.transformer import Transformer
-from areaviz.trace.check import validate
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder

@@ -18,7 +18,7 @@ from areaviz.models.generation import GenerationModel
 from areaviz.models.output_notes import list_output_warnings
 from areaviz.models.recording import find_longest_length
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

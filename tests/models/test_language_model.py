@@ -21,9 +21,9 @@ from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.language_model import LanguageModel, PrefixStepper
 from areaviz.models.network import GenerationNetwork
 from areaviz.models.text_decoder import SITE
-from areaviz.trace.check import validate
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import tiny
 

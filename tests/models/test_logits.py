@@ -14,9 +14,9 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import Area
+from areaviz.trace.changes import Hide, Weigh
+from areaviz.trace.derived import Logits, change_part
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Hide, Weigh
-from areaviz.trace.logits import Logits, change_part
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.tiny import FORMS, checkpoint

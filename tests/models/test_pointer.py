@@ -16,7 +16,7 @@ from areaviz.models.pointer import (
     PointerStepper,
     make_invalid_choices_mask,
 )
-from areaviz.trace.interventions import Hide, Weigh
+from areaviz.trace.changes import Hide, Weigh
 
 
 def network(kind: str, seed: int = 0) -> PointerNetwork:

@@ -29,13 +29,12 @@ from areaviz.models.generation import GenerationModel
 from areaviz.models.lstm import SIZES, LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE, RecurrentWriter, read_items
 from areaviz.publish.export import export
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.areas import Area
-from areaviz.trace.check import validate
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
-from areaviz.trace.link import from_params, to_params
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Request, from_params, to_params
 from areaviz.training.sentences import compute_cross_entropy
 from areaviz.views import VIEWS
 from tests import reference, tiny
@@ -292,7 +291,7 @@ def test_traces_are_complete_and_survive_a_file(form: str, level: str, tmp_path:
         (trace,) = made.trace([Request("recurrent", "Two dogs 😀 run", method, 3)])
         validate(trace)
         assert set(trace.maps) == set(made.network.sites)
-        again = codec.from_bytes(codec.to_bytes(trace))
+        again = file.trace_from_bytes(file.trace_to_bytes(trace))
         assert again.fields["target"].raw == trace.fields["target"].raw
         assert set(again.maps) == set(trace.maps)
         for site, found in again.maps.items():
@@ -412,7 +411,7 @@ def test_trace_can_be_replayed_linked_exported_and_drawn(form: str, tmp_path: Pa
     stored = tmp_path / "stored"
     (stored / "cards").mkdir(parents=True)
     write_card(made.card, stored / "cards" / "recurrent.json")
-    codec.save(trace, stored / "one.npz")
+    file.save(trace, stored / "one.npz")
     replayed = ReplayBackend(stored).trace(asked)
     assert replayed.fields["target"].raw == trace.fields["target"].raw
     html = export(trace, tmp_path / "page.html").read_text(encoding="utf-8")

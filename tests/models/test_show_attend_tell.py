@@ -15,9 +15,9 @@ from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.generation import GenerationModel
 from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
-from areaviz.trace.check import validate
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder

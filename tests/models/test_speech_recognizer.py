@@ -19,9 +19,9 @@ from areaviz.models.speech_recognizer import (
     ListenerConfig,
     SpeechRecognizer,
 )
+from areaviz.trace.changes import Gate, Hide, Share
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Gate, Hide, Share
-from areaviz.trace.sound import Sound
+from areaviz.trace.request import Sound
 
 VOCABULARY, BANDS = 9, 6
 

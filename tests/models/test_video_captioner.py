@@ -20,11 +20,10 @@ from areaviz.models.inputs import make_clip_field
 from areaviz.models.recurrent import SITE
 from areaviz.models.video_captioner import ENCODERS, VideoCaptioner, WatcherConfig
 from areaviz.trace.areas import Area
-from areaviz.trace.check import validate
-from areaviz.trace.clip import Clip
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
-from areaviz.trace.request import Request
+from areaviz.trace.request import Clip, Request
 from areaviz.training.sentences import run_tokenizer
 from tests import fakes
 from tests.pages import folder

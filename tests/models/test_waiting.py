@@ -20,7 +20,7 @@ from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import LayerInterventions, NetworkInterventions
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.trace.areas import Area
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from tests.tiny import FORMS, network
 
 ASKS = ("_local_scalar_dense", "nonzero", "masked_select", "unique_consecutive")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from areaviz.cards.card import Card, write_card
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import SAMPLES
@@ -99,4 +99,4 @@ def fill(folder: Path) -> None:
         write_card(made, folder / "cards" / f"{made.name}.json")
     opening = Request("char-area", SAMPLES[0])
     for index, request in enumerate([*requests(), opening]):
-        codec.save(trace(request), folder / f"{index}.npz")
+        file.save(trace(request), folder / f"{index}.npz")

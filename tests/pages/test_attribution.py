@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
-from areaviz.trace.attribution import make_gradient_map
+from areaviz.trace.derived import make_gradient_map, make_rollout_maps
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.trace.rollout import make_rollout_maps
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown, with_tab

@@ -20,7 +20,7 @@ from areaviz.adapters.weights import SINGLE_FILE
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.data.paths import FOLDERS_SETTING
-from areaviz.trace import limits
+from areaviz.trace import errors as limits
 from tests import marian
 from tests.adapters.test_bad_folders import GIGA, LONG, WRONG, no_folder, of_size
 from tests.pages.conftest import Open, errors, shown

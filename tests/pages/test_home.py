@@ -10,9 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.data.paths import CARDS, HERO
 from areaviz.interactive.ribbon import make_ribbon_payload
-from areaviz.trace import codec
-from areaviz.trace.link import from_params
-from areaviz.trace.request import Focus
+from areaviz.trace import file
+from areaviz.trace.request import Focus, from_params
 from areaviz.ui.app.engine import list_missing_models
 from areaviz.ui.app.page import PAGE_GROUPS, TITLES
 from areaviz.ui.forms.example_links import build_example_link, list_examples, load_stored_examples
@@ -41,7 +40,7 @@ def test_home_describes_the_app_in_two_sentences(open_page: Open) -> None:
 
 
 def test_hero_opens_with_a_span_highlighted() -> None:
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     payload = make_ribbon_payload(trace, Focus("encoder-decoder", 1))
     (item,) = payload["header"]["lit"]["items"]
     assert trace.fields["target"].labels[item].strip().isalpha()

@@ -20,8 +20,7 @@ from areaviz.data.sound_files import DecodedSound, encode_flac
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
-from areaviz.trace.intervention_text import from_text, to_text
-from areaviz.trace.interventions import Hide, Share
+from areaviz.trace.changes import Hide, Share, format_changes, parse_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
@@ -111,7 +110,7 @@ def test_switches_are_part_of_the_request_and_of_the_link(
     text = shown(app)
     assert "Smoothed, scores times 2, a window of 20 items each way" in text
     assert "As trained" in text and text.count("Heard: ") == 2
-    assert from_text(app.query_params["changes"]) == (wanted,)
+    assert parse_changes(app.query_params["changes"]) == (wanted,)
     again = open_page("listen", **dict(app.query_params))
     assert backend.asked[-1].changes == (wanted,)
     assert again.segmented_control(key="listen_window").value == 20
@@ -147,7 +146,7 @@ def test_hidden_moment_reruns_the_sound(open_page: Open, backend: Listeners) -> 
     assert "Hidden: 0.48 to 1.00 s" in shown(app) and len(backend.asked) == 1
     app = press(app, "Decode again")
     assert [one.changes for one in backend.asked[1:]] == [(hidden,), (hidden,)]
-    assert from_text(app.query_params["changes"]) == (hidden,)
+    assert parse_changes(app.query_params["changes"]) == (hidden,)
     assert "Mean probability of the original output" in shown(app)
     again = open_page("listen", **dict(app.query_params))
     assert not again.error and "Hidden: 0.48 to 1.00 s" in shown(again)
@@ -155,21 +154,21 @@ def test_hidden_moment_reruns_the_sound(open_page: Open, backend: Listeners) -> 
 
 def test_switches_and_changes_can_be_combined(open_page: Open, backend: Listeners) -> None:
     both = Share(SITE, 2.0), Hide("sound", (3, 4))
-    app = open_page("listen", changes=to_text(both))
+    app = open_page("listen", changes=format_changes(both))
     assert not app.exception and not app.error
     assert app.segmented_control(key="listen_sharpness").value == 2.0
     assert backend.asked[0].changes == both[:1] and backend.asked[-1].changes == both
-    assert from_text(app.query_params["changes"]) == both
+    assert parse_changes(app.query_params["changes"]) == both
     # The switch is reset, and the hidden moment stays.
     app.segmented_control(key="listen_sharpness").set_value(1.0).run()
-    assert not app.exception and from_text(app.query_params["changes"]) == both[1:]
+    assert not app.exception and parse_changes(app.query_params["changes"]) == both[1:]
 
 
 def test_link_with_unswitchable_scores_becomes_a_change(
     open_page: Open, backend: Listeners
 ) -> None:
     odd = Share(SITE, 3.0)
-    app = open_page("listen", changes=to_text((odd,)))
+    app = open_page("listen", changes=format_changes((odd,)))
     assert not app.exception and not app.error
     assert app.segmented_control(key="listen_sharpness").value == 1.0
     assert backend.asked[0].changes == () and backend.asked[-1].changes == (odd,)
@@ -178,7 +177,7 @@ def test_link_with_unswitchable_scores_becomes_a_change(
 
 def test_changes_belong_to_their_sound(open_page: Open, backend: Listeners) -> None:
     hidden = (Hide("sound", (3, 4)),)
-    app = open_page("listen", sound=FIRST, changes=to_text(hidden))
+    app = open_page("listen", sound=FIRST, changes=format_changes(hidden))
     assert any(one.changes == hidden for one in backend.asked)
     app.selectbox(key="listen_sample").set_value(OTHER).run()
     assert not app.exception and "changes" not in app.query_params

@@ -8,19 +8,19 @@ import pytest
 
 from areaviz.data.paths import HERO, OPENINGS
 from areaviz.interactive.default_focus import choose_first_focus
-from areaviz.trace import codec
-from areaviz.trace.interventions import Weigh
+from areaviz.trace import file
+from areaviz.trace.changes import Weigh
 from areaviz.trace.record import Trace
 from areaviz.ui.results.live_download import CHANGED_REFUSAL, build_live_html, explain_live_refusal
 
 
 def named(name: str) -> Trace:
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     return replace(trace, request=replace(trace.request, model=name))
 
 
 def test_live_html_contains_model_and_opens_with_run() -> None:
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     assert explain_live_refusal(trace) == ""
     html = build_live_html(trace, choose_first_focus(trace)).decode()
     assert 'id="weights"' in html and trace.request.text in html
@@ -33,7 +33,7 @@ def test_live_refusal_reports_missing_files(name: str) -> None:
 
 def test_live_refusal_names_unsupported_parts_and_changed_runs() -> None:
     assert "cannot run in a page" in explain_live_refusal(named("speech-hybrid"))
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     changes = (Weigh("encoder-decoder", (1,)),)
     assert (
         explain_live_refusal(replace(trace, request=replace(trace.request, changes=changes)))
@@ -42,5 +42,5 @@ def test_live_refusal_names_unsupported_parts_and_changed_runs() -> None:
 
 
 def test_every_stored_opening_has_a_live_page_or_a_reason() -> None:
-    reasons = {explain_live_refusal(codec.load(path)) == "" for path in OPENINGS.glob("*.npz")}
+    reasons = {explain_live_refusal(file.load(path)) == "" for path in OPENINGS.glob("*.npz")}
     assert reasons == {True, False}

@@ -1,6 +1,6 @@
 """Links of earlier versions open the same views, with the shipped models.
 
-The links are those of docs/, and one for each parameter that `areaviz/trace/link.py` of commit
+The links are those of docs/, and one for each parameter that `areaviz/trace/request.py` of commit
 16775fe wrote. They are literal, because a test that generated them with the current code would
 pass even if pages misread older links.
 """
@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.trace.link import from_params, to_params
+from areaviz.trace.request import from_params, to_params
 from tests.pages.conftest import APP, bring_cookies, drawn_texts, errors, shown
 from tests.sampled import sampled
 
@@ -136,7 +136,7 @@ LINKS: Mapping[str, tuple[str, Expected]] = {
         f"{TRANSLATE}&site=encoder-decoder&items=5&against=average",
         Expected(selection={"against": "average"}),
     ),
-    # Parameters that pages add to those of `areaviz/trace/link.py`.
+    # Parameters that pages add to those of `areaviz/trace/request.py`.
     "view": (
         f"{TRANSLATE}&site=encoder-decoder&items=5&view=pyramid",
         Expected(tabs=("view",), controls={"View": "pyramid"}),

@@ -24,8 +24,7 @@ from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.pointing_model import PointingModel
-from areaviz.trace.intervention_text import to_text
-from areaviz.trace.interventions import Hide
+from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.reason_form import join_story
@@ -257,7 +256,7 @@ def test_sentence_without_words_keeps_earlier_tree(open_page: Open, backend: Rea
 
 def test_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) -> None:
     text = STORIES[0].text
-    changes = to_text((Hide("facts", (5,)),))
+    changes = format_changes((Hide("facts", (5,)),))
     app = open_page("reason", model="memory", text=text, changes=changes)
     assert not app.exception and not app.error, shown(app)
     hidden = [one for one in backend.asked if one.changes]

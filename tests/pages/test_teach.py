@@ -6,11 +6,11 @@ import pytest
 
 from areaviz.data.paths import HERO
 from areaviz.interactive.default_focus import choose_first_focus
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.ui.teach.exercise import build_exercise_params
 from tests.pages.conftest import Open, drawn_texts, errors, shown
 
-TRACE = codec.load(HERO)
+TRACE = file.load(HERO)
 
 
 def test_plan_has_folded_answers(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.data.paths import HERO
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.tour.steps import (
     LAST_STEP,
@@ -37,7 +37,7 @@ def bar(app: AppTest) -> dict[str, Any] | None:
 def test_first_step_is_on_home_and_leads_to_second(open_page: Open) -> None:
     app = open_page("home", tour="1")
     assert not app.exception and not app.error
-    sent, trace = bar(app), codec.load(HERO)
+    sent, trace = bar(app), file.load(HERO)
     assert sent is not None and sent["says"] == build_opening_step(trace).says
     assert (sent["number"], sent["count"], sent["back"]) == (1, 5, "")
     assert sent["next"] == build_addresses(trace)[1] and sent["act"] is None

@@ -14,13 +14,11 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card
-from areaviz.trace import codec
+from areaviz.trace import file as codec
+from areaviz.trace.changes import Gate, format_changes
 from areaviz.trace.errors import BackendError
-from areaviz.trace.intervention_text import to_text
-from areaviz.trace.interventions import Gate
-from areaviz.trace.link import to_params
 from areaviz.trace.record import VERSION, Trace
-from areaviz.trace.request import Focus, Progress, Request
+from areaviz.trace.request import Focus, Progress, Request, to_params
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.results.downloads import list_files
 from areaviz.views import VIEWS
@@ -144,7 +142,7 @@ def test_link_opens_the_tabs_that_show_its_values(
 ) -> None:
     use_backend(Faked())
     if "changes" in params:
-        params = {**params, "changes": to_text((Gate("encoder-decoder", 0, 0),))}
+        params = {**params, "changes": format_changes((Gate("encoder-decoder", 0, 0),))}
     app = open_page("translate", model="char-area", text=folder.TEXT, **params)
     assert not app.exception and not app.error
     assert control(app, "Further views of this result").value == tabs
@@ -473,7 +471,7 @@ def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
 
 def test_stored_trace_can_be_opened_instead(open_page: Open) -> None:
     app = open_page("translate", text=folder.TEXT)
-    content = codec.to_bytes(folder.trace(Request("char-regular", "Two cats sleep.")))
+    content = codec.trace_to_bytes(folder.trace(Request("char-regular", "Two cats sleep.")))
     app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
     assert not app.exception and not app.error
     assert REGULAR in drawn_texts(app) and "Stored trace" in shown(app)
@@ -481,7 +479,7 @@ def test_stored_trace_can_be_opened_instead(open_page: Open) -> None:
 
 
 def newer() -> bytes:
-    source = zipfile.ZipFile(io.BytesIO(codec.to_bytes(folder.trace(folder.requests()[0]))))
+    source = zipfile.ZipFile(io.BytesIO(codec.trace_to_bytes(folder.trace(folder.requests()[0]))))
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for name in source.namelist():
@@ -525,7 +523,7 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
         and made["pdf"].startswith(b"%PDF")
         and made["png"].startswith(b"\x89PNG")
     )
-    assert codec.from_bytes(made["npz"]).request == trace.request
+    assert codec.trace_from_bytes(made["npz"]).request == trace.request
     assert made["csv"] and made["json"]
 
 

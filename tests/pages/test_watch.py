@@ -18,8 +18,7 @@ from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.drawing.frame_attention import find_frame_attention
 from areaviz.models.generation import GenerationModel
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
-from areaviz.trace.intervention_text import to_text
-from areaviz.trace.interventions import Hide
+from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
@@ -228,7 +227,7 @@ def test_hidden_frame_reruns_the_clip(open_page: Open, backend: Watchers) -> Non
         replace(asked, changes=HIDDEN),
         replace(asked, changes=HIDDEN, target=SAMPLES[FIRST].text),
     ]
-    assert app.query_params["changes"] == to_text(HIDDEN)
+    assert app.query_params["changes"] == format_changes(HIDDEN)
     assert "Mean probability of the original output" in shown(app)
     again = open_page("watch", **dict(app.query_params))
     assert not again.exception and "Hidden: frame 3" in shown(again)
@@ -247,19 +246,19 @@ def test_chosen_copy_of_a_repeated_frame_is_hidden(open_page: Open, backend: Wat
 
 
 def test_changes_belong_to_their_clip(open_page: Open, backend: Watchers) -> None:
-    app = open_page("watch", clip=FIRST, changes=to_text(HIDDEN))
+    app = open_page("watch", clip=FIRST, changes=format_changes(HIDDEN))
     assert any(request.changes == HIDDEN for request in backend.asked)
     app = act(app, app.selectbox(key="watch_sample").set_value(OTHER))
     assert "changes" not in app.query_params
     assert not any(one.changes for one in backend.asked if one.clip == clip_sample(OTHER))
     app = act(app, app.selectbox(key="watch_sample").set_value(FIRST))
-    assert app.query_params["changes"] == to_text(HIDDEN)
+    assert app.query_params["changes"] == format_changes(HIDDEN)
 
 
 def test_linked_changes_wait_for_their_clip(open_page: Open, backend: Watchers) -> None:
     content = encode_gif(fakes.clip())
     name = decode_clip(content, "yours").clip.name
-    app = open_page("watch", clip=name, changes=to_text(HIDDEN))
+    app = open_page("watch", clip=name, changes=format_changes(HIDDEN))
     assert not app.exception and "Upload it again" in shown(app)
     assert backend.asked and not any(request.changes for request in backend.asked)
     app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD_SOURCE))

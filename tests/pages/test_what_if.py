@@ -15,9 +15,8 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data import pictures
 from areaviz.trace.areas import Area, format_span
+from areaviz.trace.changes import Gate, Hide, Weigh, format_changes
 from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import to_text
-from areaviz.trace.interventions import Gate, Hide, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.what_if.result import CAVEAT
@@ -121,7 +120,7 @@ def test_banned_area_decodes_the_sentence_again(open_page: Open, use_backend: Us
     said = shown(app)
     assert ORIGINAL in said and CHANGED in said and "Instead of: Ein kleiner Hund rennt." in said
     assert "Mean probability of the original output: 0.62 before, 0.31 with the changes." in said
-    assert app.query_params["changes"] == to_text((ban,))
+    assert app.query_params["changes"] == format_changes((ban,))
     assert "with 1 change" in said
 
 
@@ -148,7 +147,7 @@ def test_every_kind_of_change_can_be_added_and_removed(open_page: Open, use_back
 
 
 def test_link_restores_the_changes(open_page: Open, use_backend: Use) -> None:
-    changes = to_text(
+    changes = format_changes(
         (Gate("encoder self", 0, 1), Weigh("decoder self", areas=(Area(0, 0, 1, 2),), factor=0.5))
     )
     app, backend = opened(open_page, use_backend, changes=changes)
@@ -205,7 +204,7 @@ def test_linked_changes_wait_for_their_picture(open_page: Open, use_backend: Use
     Image.new("RGB", (40, 40), "red").save(file, "PNG")
     name = pictures.decode_picture(file.getvalue(), "upload").picture.name
     app = open_page(
-        "caption", picture=name, changes=to_text((Hide("picture", (1,)),)), swap="scene-20"
+        "caption", picture=name, changes=format_changes((Hide("picture", (1,)),)), swap="scene-20"
     )
     assert not app.exception and "Upload it again" in shown(app)
     assert backend.asked and not any(request.changes for request in backend.asked)

@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import BackendError
-from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Progress, Request
 from areaviz.views.weight_explanation_parts import list_candidates

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.arrays_file import make_example_file
-from areaviz.trace.derived_areas import make_sums_map
+from areaviz.trace.arrays import make_example_file
+from areaviz.trace.derived import make_sums_map
 from areaviz.trace.record import AttentionMap, Trace
 from tests import fakes
 from tests.pages.conftest import Open, shown, with_tab
@@ -75,7 +75,7 @@ def test_cells_of_a_picture_are_shown(open_page: Open, size: int) -> None:
 
 
 def test_stored_trace_has_no_choice_of_area_size(open_page: Open) -> None:
-    app = upload(open_page("your_tensors"), codec.to_bytes(fakes.trace()))
+    app = upload(open_page("your_tensors"), codec.trace_to_bytes(fakes.trace()))
     assert not app.exception and not app.error and not app.select_slider
     assert "Stored trace of char-tiny-area" in shown(app)
 
@@ -112,7 +112,7 @@ def test_many_sites_are_a_list_with_derived_ones_labelled(open_page: Open) -> No
         make_sums_map(replace(one, grid=AreaGrid(1, one.grid.items, 1, 1)), (1, 2))
         for one in items(trace)
     ]
-    content = codec.to_bytes(
+    content = codec.trace_to_bytes(
         replace(trace, maps={one.site: one for one in [*trace.maps.values(), *sums]})
     )
     app = upload(open_page("your_tensors"), content)

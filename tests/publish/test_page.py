@@ -18,8 +18,8 @@ from areaviz.publish.component_kinds import KINDS, Message, find_kind
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page
 from areaviz.publish.page_text import describe_confidence, get_given_text, render_output_text
-from areaviz.trace.codec import from_bytes, to_bytes
 from areaviz.trace.errors import InputError
+from areaviz.trace.file import trace_from_bytes, trace_to_bytes
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
@@ -272,7 +272,7 @@ def test_title_and_note_are_at_the_top() -> None:
 def test_page_explains_weight_if_trace_has_logits() -> None:
     focus = Focus("attention", 1, items=(2,))
     assert WHY in make_page(with_areas(), focus) and WHY in make_page(with_areas())
-    stored = from_bytes(to_bytes(with_areas()))
+    stored = trace_from_bytes(trace_to_bytes(with_areas()))
     assert WHY in make_page(stored, focus), "and so does one of a stored trace"
     assert WHY not in make_page(with_areas(), replace(focus, side="memory"))
     # The page has no reasons if queries and keys were not recorded.

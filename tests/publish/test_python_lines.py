@@ -11,7 +11,7 @@ import pytest
 from areaviz.drawing.base import Download
 from areaviz.drawing.export import Paper
 from areaviz.publish.python_lines import make_file_stem, write_python_lines
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
@@ -27,7 +27,7 @@ def test_python_lines_write_the_figure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    codec.save(trace, "run.npz")
+    file.save(trace, "run.npz")
     lines = write_python_lines(takeaway.name, trace, focus, Paper(3.35, 9.0), "run.npz")
     Path("figure.py").write_text(lines, encoding="utf-8")
     runpy.run_path("figure.py")

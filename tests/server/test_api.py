@@ -14,7 +14,7 @@ from areaviz.backend.base import Caller
 from areaviz.server.api import ROUTES as api_routes
 from areaviz.server.api import Api
 from areaviz.shares.visitors import Visitor
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.server.models import TOKEN, FakeModels
@@ -84,7 +84,7 @@ def test_routes_answer_with_the_token(api: Api) -> None:
         == "made-up device"
     )
     reply = api.answer("POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceMessage(ASKED)))
-    assert (reply.status, reply.kind) == (200, wire.NPZ) and codec.from_bytes(
+    assert (reply.status, reply.kind) == (200, wire.NPZ) and file.trace_from_bytes(
         reply.content
     ).request == ASKED
     assert api.answer("GET", wire.MODELS, f"bearer {TOKEN}", b"").status == 200, (

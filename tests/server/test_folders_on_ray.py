@@ -14,8 +14,8 @@ from areaviz.adapters.library import import_transformers
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.on_ray import Scale, open_local
+from areaviz.trace.changes import Weigh
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Weigh
 from areaviz.trace.request import Request
 from tests import fakes, marian
 from tests.server.models import TOKEN

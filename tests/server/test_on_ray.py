@@ -17,9 +17,9 @@ import requests
 
 from areaviz.backend import wire
 from areaviz.backend.remote import RemoteBackend
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.layered_weights import LayeredWeights
+from areaviz.trace.record import LayeredWeights
 from areaviz.trace.request import Request
 from tests.server.models import TOKEN, FakeModels, MortalModels
 from tests.server.ray_server import LOOPBACK, listening, served
@@ -53,7 +53,9 @@ def test_server_answers_like_local_backend(backend: RemoteBackend) -> None:
     for text in ("A dog runs.", LARGE.text):
         asked = Request("char-area", text)
         found, here = backend.trace(asked), FakeModels().trace(asked)
-        assert codec.to_bytes(replace(found, details=here.details)) == codec.to_bytes(here)
+        assert file.trace_to_bytes(replace(found, details=here.details)) == file.trace_to_bytes(
+            here
+        )
     with pytest.raises(InputError, match="does not take"):
         backend.trace(Request("char-area", "refuse"))
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.interventions import Change, Gate, Hide, Share, Weigh
+from areaviz.trace.changes import Change, Gate, Hide, Share, Weigh
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 

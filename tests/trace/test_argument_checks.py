@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from areaviz.trace.argument_checks import MAX_NAME_BYTES, expand_path, find_file
 from areaviz.trace.errors import InputError
+from areaviz.trace.record import MAX_NAME_BYTES, expand_path, find_file
 
 
 def test_path_of_expands_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,12 +7,11 @@ import numpy.typing as npt
 import pytest
 
 import areaviz
-from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.query import coverage
-from areaviz.trace.record import Trace
+from areaviz.trace.record import LayeredWeights, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes, reference
@@ -95,7 +94,7 @@ def test_items_without_labels_are_numbered() -> None:
     ],
 )
 def test_every_site_has_a_view_and_survives_storage(trace: Trace) -> None:
-    again = codec.from_bytes(codec.to_bytes(trace))
+    again = file.trace_from_bytes(file.trace_to_bytes(trace))
     for site, attention in trace.maps.items():
         focus = Focus(site, 1, 1, items=(0,))
         fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace import codec
-from areaviz.trace.arrays_file import from_npz, make_example_arrays, make_example_file
-from areaviz.trace.check import validate
+from areaviz.trace import file as codec
+from areaviz.trace.arrays import from_npz, make_example_arrays, make_example_file
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from tests import fakes
 from tests.trace.strategies import SOME
@@ -85,7 +85,7 @@ def test_fortran_ordered_arrays_are_read_correctly() -> None:
 
 def test_arrays_file_accepts_a_stored_trace() -> None:
     trace = fakes.trace()
-    assert from_npz(codec.to_bytes(trace)).request == trace.request
+    assert from_npz(codec.trace_to_bytes(trace)).request == trace.request
 
 
 CANARY = "canary"

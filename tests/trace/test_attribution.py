@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import FloatArray
-from areaviz.trace.attribution import (
+from areaviz.trace.derived import (
     compare_attribution,
     find_attributions_of_layer,
     make_gradient_map,

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.best_alignment import (
-    BEST,
-    BestAlignment,
-    add_best,
-    describe_heads,
-    read_best_alignment,
-)
+from areaviz.trace.derived import BEST, BestAlignment, add_best, describe_heads, read_best_alignment
 from areaviz.trace.record import AttentionMap, Trace
 from tests.fakes import trace as make_trace
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import areaviz
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests import reference
@@ -104,7 +104,7 @@ def test_encoder_decoder_has_three_sites(encoder: str, decoder: str) -> None:
     cross = trace.maps["encoder-decoder"]
     assert (cross.query, cross.memory) == ("target", "source")
     assert trace.fields["target"].labels == ("x", "y", "z")
-    again = codec.from_bytes(codec.to_bytes(trace))
+    again = file.trace_from_bytes(file.trace_to_bytes(trace))
     np.testing.assert_array_equal(again.maps["encoder-decoder"].weights, cross.weights)
 
 

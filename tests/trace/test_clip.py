@@ -21,14 +21,13 @@ from areaviz.backend.wire import (
     trace_from_json,
     trace_to_json,
 )
-from areaviz.trace import codec, link
+from areaviz.trace import file
+from areaviz.trace import request as link
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.check import validate
-from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip
-from areaviz.trace.document import from_document, to_arrays, to_document
+from areaviz.trace.document import from_document, to_arrays, to_document, validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import FRAMES, MAX_CLIP_SIDE, MILLISECONDS, Clip, Request
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence
 
@@ -101,7 +100,7 @@ def test_invalid_clip_is_refused_in_one_sentence(wrong: Clip, sentence: str) -> 
 
 
 @pytest.mark.parametrize("frames", FRAMES)
-@pytest.mark.parametrize("side", [1, MAX_SIDE])
+@pytest.mark.parametrize("side", [1, MAX_CLIP_SIDE])
 @pytest.mark.parametrize("milliseconds", MILLISECONDS)
 def test_clip_at_the_limits_is_accepted(frames: int, side: int, milliseconds: int) -> None:
     Clip.of("edge", np.zeros((frames, side, side, 3), np.uint8), milliseconds).check()
@@ -116,8 +115,8 @@ def test_request_may_have_clip_instead_of_text() -> None:
 def test_files_and_messages_carry_the_clip(tmp_path: Path) -> None:
     trace = clip_trace(seen=replace(fakes.clip(), milliseconds=70))
     validate(trace)
-    codec.save(trace, tmp_path / "seen.npz")
-    again = codec.load(tmp_path / "seen.npz")
+    file.save(trace, tmp_path / "seen.npz")
+    again = file.load(tmp_path / "seen.npz")
     assert again.request == trace.request and again.fields["clip"].kind == "clip"
     assert again.request.clip is not None and again.request.clip.milliseconds == 70
     np.testing.assert_array_equal(again.fields["clip"].anchors, trace.fields["clip"].anchors)
@@ -135,7 +134,7 @@ def test_link_carries_only_the_clip_name() -> None:
 
 
 def test_largest_clip_fits_into_a_message() -> None:
-    pixels = np.zeros((FRAMES[1], MAX_SIDE, MAX_SIDE, 3), np.uint8)
+    pixels = np.zeros((FRAMES[1], MAX_CLIP_SIDE, MAX_CLIP_SIDE, 3), np.uint8)
     message = TraceMessage(Request("watcher", "x" * 4096, clip=Clip.of("large", pixels)))
     assert len(trace_to_json(message)) < MAX_REQUEST_BYTES
 

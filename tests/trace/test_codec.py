@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import VERSION, Trace
 from tests import fakes
@@ -77,7 +77,7 @@ def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
 @SOME
 @given(traces())
 def test_trace_survives_round_trip(trace: Trace) -> None:
-    assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))
+    assert_equal(trace, file.trace_from_bytes(file.trace_to_bytes(trace)))
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_trace_survives_round_trip(trace: Trace) -> None:
     ],
 )
 def test_picture_trace_survives_round_trip(trace: Trace) -> None:
-    assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))
+    assert_equal(trace, file.trace_from_bytes(file.trace_to_bytes(trace)))
 
 
 def test_version_1_file_is_read() -> None:
-    stored = codec.load(Path(__file__).parent / "version_1.npz")
+    stored = file.load(Path(__file__).parent / "version_1.npz")
     assert (stored.request.text, stored.request.picture, stored.request.sample) == (
         "A dog.",
         None,
@@ -105,13 +105,13 @@ def test_version_1_file_is_read() -> None:
 
 
 def test_version_2_file_is_read() -> None:
-    stored = codec.load(Path(__file__).parent / "version_2.npz")
+    stored = file.load(Path(__file__).parent / "version_2.npz")
     assert stored.request.picture is not None and stored.request.sample
     assert (stored.version, stored.request.target, stored.request.changes) == (VERSION, None, ())
 
 
 def test_version_3_file_is_read() -> None:
-    stored = codec.load(Path(__file__).parent / "version_3.npz")
+    stored = file.load(Path(__file__).parent / "version_3.npz")
     assert (stored.request.text, stored.request.target, stored.version) == (
         "A dog.",
         "Ein Hund.",
@@ -123,7 +123,7 @@ def test_version_3_file_is_read() -> None:
 @SOME
 @given(traces())
 def test_half_precision_stays_within_tolerance(trace: Trace) -> None:
-    stored = codec.from_bytes(codec.to_bytes(trace, half=True))
+    stored = file.trace_from_bytes(file.trace_to_bytes(trace, half=True))
     assert_equal(trace, stored, tolerance=0.002)
     for attention in stored.maps.values():
         sums = attention.weights.sum(-1)
@@ -139,30 +139,32 @@ def test_half_precision_keeps_flat_rows_over_many_areas() -> None:
     weights = np.full_like(many.weights, 0.5 / many.grid.count)
     weights[..., 7] += 0.5
     trace = replace(trace, fields=fields, maps={many.site: replace(many, weights=weights)})
-    assert_equal(trace, codec.from_bytes(codec.to_bytes(trace, half=True)), tolerance=0.002)
+    assert_equal(
+        trace, file.trace_from_bytes(file.trace_to_bytes(trace, half=True)), tolerance=0.002
+    )
 
 
 def test_half_precision_halves_the_file() -> None:
     trace = fakes.trace()
-    assert len(codec.to_bytes(trace, half=True)) < 0.6 * len(codec.to_bytes(trace))
+    assert len(file.trace_to_bytes(trace, half=True)) < 0.6 * len(file.trace_to_bytes(trace))
 
 
 def test_equal_traces_give_equal_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = codec.to_bytes(fakes.trace())
+    first = file.trace_to_bytes(fakes.trace())
     monkeypatch.setattr(time, "time", lambda: 2_000_000_000.0)
-    assert codec.to_bytes(fakes.trace()) == first
+    assert file.trace_to_bytes(fakes.trace()) == first
 
 
 def test_loaded_trace_is_read_only() -> None:
     for half in (False, True):
-        stored = codec.from_bytes(codec.to_bytes(fakes.trace(), half))
+        stored = file.trace_from_bytes(file.trace_to_bytes(fakes.trace(), half))
         with pytest.raises(ValueError, match="read-only"):
             stored.maps["encoder self"].weights[:] = 0
 
 
 def test_numpy_reads_the_file_on_its_own() -> None:
     trace = fakes.trace()
-    with np.load(io.BytesIO(codec.to_bytes(trace)), allow_pickle=False) as archive:
+    with np.load(io.BytesIO(file.trace_to_bytes(trace)), allow_pickle=False) as archive:
         np.testing.assert_array_equal(
             archive["map.encoder self.weights"], trace.maps["encoder self"].weights
         )
@@ -171,19 +173,19 @@ def test_numpy_reads_the_file_on_its_own() -> None:
 
 def test_paths_and_open_files_are_accepted(tmp_path: Path) -> None:
     trace, buffer = fakes.trace(), io.BytesIO()
-    codec.save(trace, tmp_path / "a.npz")
-    codec.save(trace, str(tmp_path / "b.npz"), half=True)
-    codec.save(trace, buffer)
-    assert_equal(trace, codec.load(tmp_path / "a.npz"))
-    assert_equal(trace, codec.load(str(tmp_path / "b.npz")), tolerance=0.002)
-    assert_equal(trace, codec.load(buffer))
+    file.save(trace, tmp_path / "a.npz")
+    file.save(trace, str(tmp_path / "b.npz"), half=True)
+    file.save(trace, buffer)
+    assert_equal(trace, file.load(tmp_path / "a.npz"))
+    assert_equal(trace, file.load(str(tmp_path / "b.npz")), tolerance=0.002)
+    assert_equal(trace, file.load(buffer))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b.npz"]
 
 
 def refused(content: bytes) -> str:
     """Return the message with which a file is refused."""
     with pytest.raises(InputError) as refusal:
-        codec.from_bytes(content)
+        file.trace_from_bytes(content)
     sentence = str(refusal.value)
     assert sentence.endswith(".") and "\n" not in sentence and len(sentence) < 400
     return sentence
@@ -194,7 +196,7 @@ Entries = dict[str, bytes]
 
 def packed(change: Callable[[Entries], Any], how: int = zipfile.ZIP_DEFLATED) -> bytes:
     """Return the fake trace's file after a change to its entries."""
-    with zipfile.ZipFile(io.BytesIO(codec.to_bytes(fakes.trace()))) as archive:
+    with zipfile.ZipFile(io.BytesIO(file.trace_to_bytes(fakes.trace()))) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     change(entries)
     buffer = io.BytesIO()
@@ -208,9 +210,9 @@ def documented(change: Callable[[dict[str, Any]], Any]) -> bytes:
     """Return the fake trace's file after a change to its JSON document."""
 
     def edit(entries: Entries) -> None:
-        document = json.loads(entries[codec.DOCUMENT])
+        document = json.loads(entries[file.DOCUMENT])
         change(document)
-        entries[codec.DOCUMENT] = json.dumps(document).encode()
+        entries[file.DOCUMENT] = json.dumps(document).encode()
 
     return packed(edit)
 
@@ -229,12 +231,13 @@ def header(shape: str, kind: str = "'<f4'") -> bytes:
 
 def test_repacked_file_is_accepted() -> None:
     for how in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        assert_equal(fakes.trace(), codec.from_bytes(packed(lambda entries: None, how)))
+        assert_equal(fakes.trace(), file.trace_from_bytes(packed(lambda entries: None, how)))
 
 
 def test_unknown_entries_are_ignored() -> None:
     assert_equal(
-        fakes.trace(), codec.from_bytes(documented(lambda document: document.update(mood="good")))
+        fakes.trace(),
+        file.trace_from_bytes(documented(lambda document: document.update(mood="good"))),
     )
 
 
@@ -250,9 +253,7 @@ def test_foreign_archive_is_refused() -> None:
     np.savez(buffer, a=np.zeros(3))
     assert "not a trace" in refused(buffer.getvalue())
     assert "not a trace" in refused(documented(lambda document: document.update(format="other")))
-    assert "not a trace" in refused(
-        packed(lambda entries: entries.update({codec.DOCUMENT: b"[1]"}))
-    )
+    assert "not a trace" in refused(packed(lambda entries: entries.update({file.DOCUMENT: b"[1]"})))
 
 
 def test_newer_version_is_refused() -> None:
@@ -265,7 +266,7 @@ def test_newer_version_is_refused() -> None:
 
 
 def test_truncated_file_is_refused() -> None:
-    content = codec.to_bytes(fakes.trace(source="ab", target="c", layers=1, heads=1))
+    content = file.trace_to_bytes(fakes.trace(source="ab", target="c", layers=1, heads=1))
     for length in range(0, len(content), 97):
         assert "not a trace" in (sentence := refused(content[:length])) or "damaged" in sentence
 
@@ -274,11 +275,11 @@ def test_truncated_file_is_refused() -> None:
 @given(st.data())
 def test_flipped_bytes_are_refused_or_harmless(data: st.DataObject) -> None:
     trace = fakes.trace(source="ab", target="c", layers=1, heads=1)
-    content = bytearray(codec.to_bytes(trace))
+    content = bytearray(file.trace_to_bytes(trace))
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     try:
-        stored = codec.from_bytes(bytes(content))
+        stored = file.trace_from_bytes(bytes(content))
     except InputError as refusal:
         assert str(refusal).endswith(".")
     else:
@@ -353,7 +354,7 @@ def test_missing_array_is_refused() -> None:
     [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null", b'{"format": 1' + b"0" * 10_000 + b"}"],
 )
 def test_document_must_be_a_json_object(text: bytes) -> None:
-    assert refused(packed(lambda entries: entries.update({codec.DOCUMENT: text})))
+    assert refused(packed(lambda entries: entries.update({file.DOCUMENT: text})))
 
 
 def zeros(size: int) -> bytes:
@@ -373,7 +374,7 @@ def peak_of(content: bytes) -> int:
 
 def test_zip_bomb_is_refused_before_unpacking(monkeypatch: pytest.MonkeyPatch) -> None:
     content = zeros(64 * 2**20)
-    monkeypatch.setattr(codec, "MAX_BYTES", 32 * 2**20)
+    monkeypatch.setattr(file, "MAX_BYTES", 32 * 2**20)
     assert "64." in (sentence := refused(content)) and "32 MiB" in sentence
     assert peak_of(content) < 4 * 2**20
 
@@ -393,7 +394,7 @@ def test_other_compression_methods_are_refused(how: int) -> None:
 
 def test_huge_document_is_refused() -> None:
     content = packed(
-        lambda entries: entries.update({codec.DOCUMENT: b" " * (codec.MAX_DOCUMENT_BYTES + 1)})
+        lambda entries: entries.update({file.DOCUMENT: b" " * (file.MAX_DOCUMENT_BYTES + 1)})
     )
     assert "8 MiB" in refused(content)
 
@@ -406,18 +407,18 @@ def test_endless_list_of_contents_is_refused() -> None:
 
 
 def test_file_too_large_to_inspect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    content = codec.to_bytes(fakes.trace())
-    monkeypatch.setattr("areaviz.trace.archive.MAX_BYTES", 1000)
+    content = file.trace_to_bytes(fakes.trace())
+    monkeypatch.setattr("areaviz.trace.safe_files.MAX_BYTES", 1000)
     assert "The file takes" in refused(content)
-    monkeypatch.setattr(codec, "MAX_BYTES", 1000)
+    monkeypatch.setattr(file, "MAX_BYTES", 1000)
     with pytest.raises(InputError, match="Make a trace of a shorter text"):
-        codec.to_bytes(fakes.trace())
+        file.trace_to_bytes(fakes.trace())
 
 
 def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nothing.npz", tmp_path):
         with pytest.raises(InputError, match="cannot be opened .*Choose another file"):
-            codec.load(path)
+            file.load(path)
 
 
 class FullDisk(io.BytesIO):
@@ -438,15 +439,15 @@ def test_full_disk_leaves_only_the_old_file(
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(BackendError, match="No space left.*Free some space"):
-        codec.save(fakes.trace(), path)
+        file.save(fakes.trace(), path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.npz"]
     assert path.read_bytes() == b"old"
     with pytest.raises(BackendError, match="No space left.*Free some space"):
-        codec.save(fakes.trace(), FullDisk())
+        file.save(fakes.trace(), FullDisk())
 
 
 def test_missing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for folder in ("missing", "file"):
         with pytest.raises(BackendError, match="choose another folder"):
-            codec.save(fakes.trace(), tmp_path / folder / "a.npz")
+            file.save(fakes.trace(), tmp_path / folder / "a.npz")

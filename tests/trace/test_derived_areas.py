@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace import codec, derived_areas
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace import derived
+from areaviz.trace import file as codec
+from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.arrays import from_arrays
-from areaviz.trace.derived_areas import (
+from areaviz.trace.derived import (
     AS_AREAS,
     FROM_KEYS,
     SUMS,
@@ -31,9 +32,8 @@ from areaviz.trace.derived_areas import (
     make_sums_map,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.layered_weights import LayeredWeights
-from areaviz.trace.on_disk import UPLOADED, open_trace
-from areaviz.trace.record import FloatArray, Trace, count_held_bytes
+from areaviz.trace.file import UPLOADED, open_trace
+from areaviz.trace.record import LayeredWeights, Trace, count_held_bytes
 from tests import fakes
 from tests.faults.files import repacked
 from tests.trace.strategies import SOME, grids
@@ -128,7 +128,7 @@ def names_of(content: bytes) -> list[str]:
         return [name for name in archive.namelist() if name.startswith("map.")]
 
 
-READERS = [codec.from_bytes, lambda content: open_trace(io.BytesIO(content))]
+READERS = [codec.trace_from_bytes, lambda content: open_trace(io.BytesIO(content))]
 
 
 @pytest.mark.parametrize("half", [False, True])
@@ -137,7 +137,7 @@ def test_file_stores_logarithms_and_restores_areas(
     read: Callable[[bytes], Trace], half: bool
 ) -> None:
     trace = areas_trace()
-    content = codec.to_bytes(trace, half)
+    content = codec.trace_to_bytes(trace, half)
     assert names_of(content) == ["map.attention.weights.npy", "map.attention.logs.npy"]
     found = read(content)
     areas = found.maps[SITE + AS_AREAS]
@@ -145,7 +145,7 @@ def test_file_stores_logarithms_and_restores_areas(
     np.testing.assert_array_equal(areas.weights, trace.maps[SITE + AS_AREAS].weights)
     np.testing.assert_array_equal(areas.weights[1, 1], trace.maps[SITE + AS_AREAS].weights[1, 1])
     assert_equal(trace, found, tolerance=0.002 if half else 0)
-    assert codec.to_bytes(found, half) == content
+    assert codec.trace_to_bytes(found, half) == content
 
 
 @pytest.mark.parametrize("read", READERS)
@@ -158,11 +158,11 @@ def test_shared_logarithms_are_stored_once(read: Callable[[bytes], Trace]) -> No
     sums = make_sums_map(attention, (3, 3))
     trace = replace(trace, maps={SITE: attention, areas.site: areas, sums.site: sums})
     assert count_held_bytes(trace.maps.values()) == logs.nbytes
-    content = codec.to_bytes(trace)
+    content = codec.trace_to_bytes(trace)
     assert names_of(content) == ["map.attention.logs.npy"]
     found = read(content)
     assert_equal(trace, found)
-    assert codec.to_bytes(found) == content and found.nbytes <= trace.nbytes
+    assert codec.trace_to_bytes(found) == content and found.nbytes <= trace.nbytes
 
 
 def test_areas_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,10 +172,13 @@ def test_areas_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch
         asked.append(logs.shape)
         return compute_shares_of_logs(logs, grid)
 
-    monkeypatch.setattr(derived_areas, "compute_shares_of_logs", counted)
+    monkeypatch.setattr(derived, "compute_shares_of_logs", counted)
     trace = areas_trace()
-    content = codec.to_bytes(trace)
-    for areas in (trace.maps[SITE + AS_AREAS], codec.from_bytes(content).maps[SITE + AS_AREAS]):
+    content = codec.trace_to_bytes(trace)
+    for areas in (
+        trace.maps[SITE + AS_AREAS],
+        codec.trace_from_bytes(content).maps[SITE + AS_AREAS],
+    ):
         asked.clear()
         for _ in range(2):
             _ = areas.weights[2, 1], areas.weights[2]
@@ -189,11 +192,11 @@ def test_areas_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch
 def test_large_maps_keep_recently_read_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = AreaGrid(1, 12, 1, 3)
     a_layer = 2 * 12 * grid.count * 4
-    monkeypatch.setattr(derived_areas, "KEPT_BYTES", 2 * a_layer + 1)
+    monkeypatch.setattr(derived, "KEPT_BYTES", 2 * a_layer + 1)
     trace = areas_trace()
     assert trace.maps[SITE + AS_AREAS].weights.cached_bytes == 2 * a_layer
     assert trace.nbytes == count_held_bytes(trace.maps.values()) + 2 * 2 * a_layer
-    monkeypatch.setattr(derived_areas, "KEPT_BYTES", 1)
+    monkeypatch.setattr(derived, "KEPT_BYTES", 1)
     sums: Any = areas_trace().maps[SITE + SUMS].weights
     assert sums.cached_bytes == a_layer and np.shares_memory(sums[0], sums[0])
 
@@ -208,7 +211,7 @@ def test_wire_sends_areas_by_layer_or_as_logarithms() -> None:
 
     for without in ([SITE], [SITE + AS_AREAS], list(trace.maps)):
         fetched.clear()
-        found = codec.from_bytes(codec.to_bytes(trace, without=without), fetch)
+        found = codec.trace_from_bytes(codec.trace_to_bytes(trace, without=without), fetch)
         for site in (SITE + AS_AREAS, SITE + SUMS):
             np.testing.assert_array_equal(found.maps[site].weights[1], trace.maps[site].weights[1])
         assert set(fetched) == {(site, 1) for site in without if not site.endswith(SUMS)}
@@ -219,10 +222,10 @@ def test_logarithms_of_another_map_are_not_reused() -> None:
     other: Any = AreaSoftmax(others.maps[SITE + AS_AREAS].weights.made_of, AreaGrid(1, 12, 1, 1))
     maps = {**trace.maps, SITE: replace(trace.maps[SITE], weights=other)}
     changed = replace(trace, maps=maps)
-    content = codec.to_bytes(changed)
+    content = codec.trace_to_bytes(changed)
     assert "map.attention as areas.weights.npy" in names_of(content)
     np.testing.assert_array_equal(
-        codec.from_bytes(content).maps[SITE + AS_AREAS].weights,
+        codec.trace_from_bytes(content).maps[SITE + AS_AREAS].weights,
         trace.maps[SITE + AS_AREAS].weights,
     )
 
@@ -230,7 +233,7 @@ def test_logarithms_of_another_map_are_not_reused() -> None:
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("change", ["nan", "above", "items", "queries", "axes", "kind", "gone"])
 def test_invalid_logarithms_are_refused(read: Callable[[bytes], Trace], change: str) -> None:
-    content = codec.to_bytes(areas_trace())
+    content = codec.trace_to_bytes(areas_trace())
     logs: Any = logs_of(np.random.default_rng(5), (3, 2, 12, 12))
     match change:
         case "nan" | "above":
@@ -259,9 +262,9 @@ def test_sums_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch)
         asked.append(weights.shape)
         return compute_shared_sums(weights, grid)
 
-    monkeypatch.setattr(derived_areas, "compute_shared_sums", counted)
+    monkeypatch.setattr(derived, "compute_shared_sums", counted)
     sums = trace_of(weights(4, 3, 6, 8)).maps[SITE + SUMS]
-    codec.to_bytes(trace_of(weights(4, 3, 6, 8)))
+    codec.trace_to_bytes(trace_of(weights(4, 3, 6, 8)))
     assert asked == []
     for _ in range(2):
         _ = sums.weights[2, 1], sums.weights[2]
@@ -270,11 +273,11 @@ def test_sums_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize(
-    "read", [codec.from_bytes, lambda content: open_trace(io.BytesIO(content))]
+    "read", [codec.trace_from_bytes, lambda content: open_trace(io.BytesIO(content))]
 )
 def test_file_omits_sums_and_restores_them(read: Callable[[bytes], Trace], half: bool) -> None:
     trace = trace_of(weights(2, 3, 20, 20), area_size=4)
-    content = codec.to_bytes(trace, half)
+    content = codec.trace_to_bytes(trace, half)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert [name for name in archive.namelist() if name.startswith("map.")] == [
             "map.attention.weights.npy"
@@ -284,12 +287,12 @@ def test_file_omits_sums_and_restores_them(read: Callable[[bytes], Trace], half:
     assert_equal(trace, found, tolerance=0.002 if half else 0)
     worst = np.abs(np.asarray(found.maps[SITE + SUMS].weights) - trace.maps[SITE + SUMS].weights)
     assert worst.max() <= (5e-4 if half else 0)
-    assert codec.to_bytes(found, half) == content
+    assert codec.trace_to_bytes(found, half) == content
 
 
 def test_sums_of_weights_on_disk_take_no_memory() -> None:
     trace = trace_of(weights(2, 3, 20, 20), area_size=4)
-    found = open_trace(io.BytesIO(codec.to_bytes(trace)))
+    found = open_trace(io.BytesIO(codec.trace_to_bytes(trace)))
     assert found.nbytes == 0 < trace.nbytes
     sums = found.maps[SITE + SUMS].weights
     np.testing.assert_array_equal(sums[1, 2], trace.maps[SITE + SUMS].weights[1, 2])
@@ -301,11 +304,11 @@ def test_sums_without_their_map_are_stored() -> None:
     alone = replace(trace, maps={SITE + SUMS: trace.maps[SITE + SUMS]})
     other = fakes.trace().maps["encoder self"]
     for changed in (alone, replace(trace, maps={**trace.maps, SITE: replace_weights(trace)})):
-        content = codec.to_bytes(changed)
+        content = codec.trace_to_bytes(changed)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             assert "map.attention sums.weights.npy" in archive.namelist()
-        assert not isinstance(codec.from_bytes(content).maps[SITE + SUMS].weights, AreaSums)
-    assert not derived_areas.can_be_rederived(other, {other.site: other})
+        assert not isinstance(codec.trace_from_bytes(content).maps[SITE + SUMS].weights, AreaSums)
+    assert not derived.can_be_rederived(other, {other.site: other})
 
 
 def replace_weights(trace: Trace) -> Any:
@@ -323,7 +326,7 @@ def test_sums_over_the_wire_use_received_layers() -> None:
         found: FloatArray = trace.maps[site].weights[layer]
         return found
 
-    found = codec.from_bytes(codec.to_bytes(trace, without=trace.maps), fetch)
+    found = codec.trace_from_bytes(codec.trace_to_bytes(trace, without=trace.maps), fetch)
     assert isinstance(found.maps[SITE].weights, LayeredWeights)
     np.testing.assert_array_equal(
         found.maps[SITE + SUMS].weights[1], trace.maps[SITE + SUMS].weights[1]
@@ -333,7 +336,7 @@ def test_sums_over_the_wire_use_received_layers() -> None:
 
 def documented(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
     """Return a file with sums, after a change to the maps of its document."""
-    content = codec.to_bytes(trace_of(weights(2, 3, 4, 5)))
+    content = codec.trace_to_bytes(trace_of(weights(2, 3, 4, 5)))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         document = json.loads(archive.read(codec.DOCUMENT))
     change(document["maps"])
@@ -354,7 +357,7 @@ def documented(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
 )
 def test_sums_of_missing_map_are_refused(change: Callable[[list[dict[str, Any]]], object]) -> None:
     content = documented(change)
-    for read in (codec.from_bytes, lambda content: open_trace(io.BytesIO(content))):
+    for read in (codec.trace_from_bytes, lambda content: open_trace(io.BytesIO(content))):
         with pytest.raises(InputError, match="damaged"):
             read(content)
 
@@ -362,13 +365,13 @@ def test_sums_of_missing_map_are_refused(change: Callable[[list[dict[str, Any]]]
 def test_derived_sums_are_checked_against_limits_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    content = codec.to_bytes(trace_of(weights(2, 3, 20, 20), area_size=16))
+    content = codec.trace_to_bytes(trace_of(weights(2, 3, 20, 20), area_size=16))
     small = replace(UPLOADED, layer=3 * 20 * 20 * 4)
     with pytest.raises(InputError, match='A layer of "attention sums" takes'):
         open_trace(io.BytesIO(content), small)
     monkeypatch.setattr(codec, "MAX_BYTES", 50_000)
     with pytest.raises(InputError, match="What follows from the attention takes"):
-        codec.from_bytes(content)
+        codec.trace_from_bytes(content)
 
 
 def test_version_4_file_is_read() -> None:
@@ -385,7 +388,7 @@ def test_areas_stored_in_older_file_match_derived_ones() -> None:
     assert list(old.maps) == list(new.maps) and not isinstance(old.maps[site].weights, AreaSoftmax)
     np.testing.assert_array_equal(old.maps[SITE].weights, new.maps[SITE].weights)
     np.testing.assert_allclose(new.maps[site].weights, old.maps[site].weights, atol=2e-4)
-    again = codec.from_bytes(codec.to_bytes(old))
+    again = codec.trace_from_bytes(codec.trace_to_bytes(old))
     np.testing.assert_array_equal(again.maps[site].weights, old.maps[site].weights)
 
 

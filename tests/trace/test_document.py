@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.trace import codec, kinds, limits, link, record, request
+from areaviz.trace import errors, file, kinds, record, request
+from areaviz.trace import request as link
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived_areas import AS_AREAS, AreaSoftmax
+from areaviz.trace.derived import AS_AREAS, AreaSoftmax
 from tests import fakes
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "trace.md"
@@ -50,17 +51,17 @@ def test_documented_version_matches_code() -> None:
 
 def test_documented_limits_match_code() -> None:
     for limit in (
-        f"at most {limits.MAX_CODE_POINTS:,} characters",
-        f"more than {limits.MAX_COMBINING_MARKS} combining marks",
-        "width of the beam, {} to {}".format(*limits.BEAMS),
-        "largest area in items, {} to {}".format(*limits.AREA_SIZES),
-        "for models that sample, {} to {}".format(*limits.SEEDS),
+        f"at most {errors.MAX_CODE_POINTS:,} characters",
+        f"more than {errors.MAX_COMBINING_MARKS} combining marks",
+        "width of the beam, {} to {}".format(*errors.BEAMS),
+        "largest area in items, {} to {}".format(*errors.AREA_SIZES),
+        "for models that sample, {} to {}".format(*errors.SEEDS),
         f"within {record.TOLERANCE:g}",
-        f"more than {codec.MAX_BYTES // 2**20} MiB",
-        f"than {codec.MAX_DOCUMENT_BYTES // 2**20} MiB",
+        f"more than {file.MAX_BYTES // 2**20} MiB",
+        f"than {file.MAX_DOCUMENT_BYTES // 2**20} MiB",
     ):
         assert limit in " ".join(TEXT.split())
-    assert all(f'"{choice}"' in TEXT for choice in (*limits.METHODS, *limits.UNITS, *kinds.KINDS))
+    assert all(f'"{choice}"' in TEXT for choice in (*errors.METHODS, *errors.UNITS, *kinds.KINDS))
 
 
 def test_documented_area_order_matches_code() -> None:
@@ -117,7 +118,7 @@ def test_documented_file_entries_match_files(tmp_path: Path) -> None:
     asked = replace(hard.request, sound=fakes.sound(), clip=fakes.clip())
     gazes = {"glimpses": replace(gaze.gazes["glimpses"], query="looks")}
     trace = replace(hard, request=asked, gazes=gazes)
-    codec.save(trace, tmp_path / "a.npz")
+    file.save(trace, tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         written = set(archive.namelist())
     names = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.trace.files import write_json
+from areaviz.trace.safe_files import write_json
 
 
 def test_lists_are_on_one_line_and_read_back(tmp_path: Path) -> None:

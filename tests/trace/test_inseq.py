@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import save
 
 from areaviz.trace.arrays import from_arrays
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.inseq import load_inseq, save_inseq
 from areaviz.trace.query import item_shares

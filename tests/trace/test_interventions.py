@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import from_text, to_text
-from areaviz.trace.interventions import (
+from areaviz.trace.changes import (
     Change,
     Gate,
     Hide,
@@ -21,10 +19,12 @@ from areaviz.trace.interventions import (
     Weigh,
     check_changes,
     compute_area_factors,
+    format_changes,
     list_changes_by_site,
     mask_changed_areas,
+    parse_changes,
 )
-from areaviz.trace.limits import MAX_CHANGED, MAX_CHANGES
+from areaviz.trace.errors import MAX_CHANGED, MAX_CHANGES, InputError
 from tests.trace.sentence import assert_one_sentence
 from tests.trace.strategies import SOME, changes, grids
 
@@ -39,7 +39,7 @@ PLACES = Places(SITES, 2, 4, {"source": 6}, {"source": AreaGrid(1, 6, 1, 3)})
 @settings(deadline=None)
 @given(changes())
 def test_change_text_reads_back(made: tuple[Change, ...]) -> None:
-    assert from_text(to_text(made)) == made
+    assert parse_changes(format_changes(made)) == made
 
 
 def test_change_text_counts_from_1() -> None:
@@ -48,13 +48,13 @@ def test_change_text_counts_from_1() -> None:
         Gate("encoder self", head=2),
     )
     weigh = "weigh:encoder-decoder:items=3-4:areas=1.5.1.2:factor=0.5:layer=2:head=1:query=7:rest=1"
-    assert to_text(made) == f"{weigh};gate:encoder self:head=3"
+    assert format_changes(made) == f"{weigh};gate:encoder self:head=3"
 
 
 def test_normalisation_survives_round_trip_as_text() -> None:
     made = (Share("encoder-decoder", 2.0, True, 20), Share("encoder-decoder"))
     text = "share:encoder-decoder:factor=2.0:smooth=1:window=20;share:encoder-decoder"
-    assert to_text(made) == text and from_text(text) == made
+    assert format_changes(made) == text and parse_changes(text) == made
     PLACES.check(made)
     assert list_changes_by_site(made, SITES) == []
 
@@ -70,7 +70,7 @@ def test_normalisation_survives_round_trip_as_text() -> None:
 )
 def test_switches_out_of_range_are_refused(text: str) -> None:
     with pytest.raises(InputError) as caught:
-        from_text(text)
+        parse_changes(text)
     assert_one_sentence(caught.value)
 
 
@@ -229,7 +229,7 @@ def test_model_without_attention_refuses_changes() -> None:
 )
 def test_invalid_text_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(InputError) as refusal:
-        from_text(text)
+        parse_changes(text)
     assert_one_sentence(refusal.value)
 
 
@@ -237,7 +237,7 @@ def test_invalid_text_is_refused_in_one_sentence(text: str) -> None:
 @given(st.text(alphabet="weighatd:;=.,-0123456789 sourcif", max_size=80) | st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        made = from_text(text)
+        made = parse_changes(text)
     except InputError:
         return
-    assert from_text(to_text(made)) == made
+    assert parse_changes(format_changes(made)) == made

@@ -9,9 +9,16 @@ import pytest
 from areaviz.drawing.select import describe_items
 from areaviz.drawing.sites import name_site
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import make_facts_field
-from areaviz.trace.kinds import FACTS, KINDS, POINTS, SOUND, find_kind_of_field, has_text_positions
-from areaviz.trace.points import make_points_field
+from areaviz.trace.kinds import (
+    FACTS,
+    KINDS,
+    POINTS,
+    SOUND,
+    find_kind_of_field,
+    has_text_positions,
+    make_facts_field,
+    make_points_field,
+)
 from areaviz.trace.request import MEDIA, Request
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.trace import codec, query
-from areaviz.trace.check import validate
+from areaviz.trace import file, query
+from areaviz.trace.areas import FloatArray, rank_areas
+from areaviz.trace.document import validate
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.layered_weights import LayeredWeights
-from areaviz.trace.record import AttentionMap, FloatArray
+from areaviz.trace.record import AttentionMap, LayeredWeights
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import top_areas
 from areaviz.views import VIEWS
 from tests import fakes
 
@@ -177,7 +176,7 @@ def test_queries_on_a_layer_fetch_only_it(elsewhere: Elsewhere) -> None:
     for ask in (
         lambda one: query.coverage(one, 1, None),
         lambda one: query.entropy(one, 1, 0),
-        lambda one: top_areas(one.weights[1], one.grid, 3).weight,
+        lambda one: rank_areas(one.weights[1], one.grid, 3).weight,
         lambda one: np.array([found.weight for found in query.top_areas(one, 1, 2, 3)]),
         lambda one: np.array([found.weight for found in query.top_queries(one, 1, 2, 3)]),
     ):
@@ -191,14 +190,14 @@ def test_trace_without_weights_is_sent_and_drawn() -> None:
 
     def fetch(site: str, layer: int) -> FloatArray:
         fetched.append((site, layer))
-        return codec.layer_from_bytes(
-            codec.layer_to_bytes(whole.maps[site].weights[layer]),
+        return file.layer_from_bytes(
+            file.layer_to_bytes(whole.maps[site].weights[layer]),
             whole.maps[site].weights.shape[1:],
         )
 
-    content = codec.to_bytes(whole, without=whole.maps)
-    assert len(content) < len(codec.to_bytes(whole)) / 4
-    found = codec.from_bytes(content, fetch)
+    content = file.trace_to_bytes(whole, without=whole.maps)
+    assert len(content) < len(file.trace_to_bytes(whole)) / 4
+    found = file.trace_from_bytes(content, fetch)
     validate(found)
     assert fetched == []
     focus = Focus("encoder-decoder", 1, None, "query", (2,))
@@ -207,7 +206,7 @@ def test_trace_without_weights_is_sent_and_drawn() -> None:
         drawn == [name for name, view in VIEWS.items() if view.fits(whole, focus)]
         and len(drawn) > 3
     )
-    assert codec.to_bytes(found) == codec.to_bytes(whole)
+    assert file.trace_to_bytes(found) == file.trace_to_bytes(whole)
     assert len(fetched) == len(set(fetched)) == 9
     for name in drawn:
         assert (
@@ -216,6 +215,6 @@ def test_trace_without_weights_is_sent_and_drawn() -> None:
 
 
 def test_file_without_weights_is_refused_elsewhere() -> None:
-    content = codec.to_bytes(fakes.trace(), without=["encoder self"])
+    content = file.trace_to_bytes(fakes.trace(), without=["encoder self"])
     with pytest.raises(InputError, match="damaged"):
-        codec.from_bytes(content)
+        file.trace_from_bytes(content)

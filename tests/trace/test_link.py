@@ -9,10 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_POSITION
-from areaviz.trace.link import from_params, to_params
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.errors import MAX_POSITION, InputError
+from areaviz.trace.request import Focus, Request, from_params, to_params
 from tests.trace.sentence import assert_one_sentence
 from tests.trace.strategies import focuses, requests
 

@@ -15,11 +15,17 @@ from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.arrays import from_arrays
-from areaviz.trace.derived_areas import AS_AREAS, make_areas_map
+from areaviz.trace.changes import Gate, Hide, Weigh
+from areaviz.trace.derived import (
+    AS_AREAS,
+    Logits,
+    change_part,
+    find_known_logits,
+    has_logits,
+    make_areas_map,
+)
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Gate, Hide, Weigh
-from areaviz.trace.logits import Logits, change_part, find_known_logits, has_logits
-from areaviz.trace.logits_file import logits_from_bytes, logits_to_bytes
+from areaviz.trace.file import logits_from_bytes, logits_to_bytes
 from areaviz.trace.record import Trace
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence

@@ -10,14 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import (
+from areaviz.trace.kinds import (
     find_facts_problem,
+    find_points_problem,
+    format_points,
     locate_sentences,
     make_facts_field,
+    make_points_field,
     make_question_field,
+    parse_points,
     split_story,
 )
-from areaviz.trace.points import find_points_problem, format_points, make_points_field, parse_points
 from areaviz.trace.request import Request
 
 coordinates = st.integers(0, 1000)

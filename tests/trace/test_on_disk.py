@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given
 
 import areaviz
-from areaviz.trace import codec
-from areaviz.trace.arrays_file import open_npz
+from areaviz.trace import file as codec
+from areaviz.trace.arrays import open_npz
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.layered_weights import LayeredWeights
-from areaviz.trace.on_disk import UPLOADED, open_trace
-from areaviz.trace.record import Trace
+from areaviz.trace.file import UPLOADED, open_trace
+from areaviz.trace.record import LayeredWeights, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes
@@ -41,21 +40,21 @@ def opened(content: bytes, **options: object) -> Trace:
 @SOME
 @given(traces())
 def test_opened_trace_equals_stored_trace(trace: Trace) -> None:
-    found = opened(codec.to_bytes(trace))
+    found = opened(codec.trace_to_bytes(trace))
     assert all(isinstance(one.weights, LayeredWeights) for one in found.maps.values())
     assert_equal(trace, found)
     assert (
-        codec.to_bytes(found) == codec.to_bytes(trace)
+        codec.trace_to_bytes(found) == codec.trace_to_bytes(trace)
         and found.nbytes < trace.nbytes
         or not trace.maps
     )
 
 
 def test_half_precision_and_every_view_work_from_disk() -> None:
-    whole = codec.from_bytes(codec.to_bytes(fakes.trace(), half=True))
-    found = opened(codec.to_bytes(fakes.trace(), half=True))
+    whole = codec.trace_from_bytes(codec.trace_to_bytes(fakes.trace(), half=True))
+    found = opened(codec.trace_to_bytes(fakes.trace(), half=True))
     assert_equal(whole, found)
-    assert codec.to_bytes(found, half=True) == codec.to_bytes(whole, half=True)
+    assert codec.trace_to_bytes(found, half=True) == codec.trace_to_bytes(whole, half=True)
     focus = Focus("encoder-decoder", 1, 2, "query", (2,))
     for name, view in VIEWS.items():
         if view.fits(whole, focus):
@@ -101,7 +100,7 @@ def test_too_large_entry_is_refused_before_writing(limits: dict[str, int], said:
         return lambda: None
 
     with pytest.raises(InputError, match=said):
-        opened(codec.to_bytes(fakes.trace()), room=small(**limits), reserve=reserve)
+        opened(codec.trace_to_bytes(fakes.trace()), room=small(**limits), reserve=reserve)
     assert not asked or "items" in limits, "items are known when the document was read"
 
 
@@ -112,7 +111,7 @@ def test_disk_space_is_reserved_before_unpacking() -> None:
     trace = fakes.trace()
     size = sum(one.weights.nbytes for one in trace.maps.values())
     with pytest.raises(BackendError, match=f"no room for {size}"):
-        opened(codec.to_bytes(trace), reserve=full)
+        opened(codec.trace_to_bytes(trace), reserve=full)
     array = weights(2, 3, 4, 5)
     with pytest.raises(BackendError, match=f"no room for {array.size * 4}"):
         open_npz(io.BytesIO(saved(weights=array)), reserve=full)  # type: ignore[arg-type]
@@ -126,7 +125,7 @@ def test_rows_not_summing_to_one_are_refused(change: str) -> None:
     file = io.BytesIO()
     np.lib.format.write_array(file, broken, version=(1, 0))
     with pytest.raises(InputError, match="damaged .*encoder-decoder.*(below 0|neither 1 nor 0)"):
-        opened(repacked(codec.to_bytes(trace), {WEIGHTS: file.getvalue()}))
+        opened(repacked(codec.trace_to_bytes(trace), {WEIGHTS: file.getvalue()}))
 
 
 def test_entry_larger_than_its_header_uses_no_memory() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from areaviz.trace import query
-from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.record import AttentionMap, Field, FloatArray
+from areaviz.trace.areas import Area, AreaGrid, FloatArray
+from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.request import Focus
 from tests import fakes
 from tests.trace.strategies import SOME, fields, maps

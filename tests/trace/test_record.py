@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.check import check_focus, validate
+from areaviz.trace.areas import AreaGrid, IntArray
+from areaviz.trace.document import check_focus, validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import VERSION, AttentionMap, Field, Gaze, IntArray, Output, Trace
+from areaviz.trace.record import VERSION, AttentionMap, Field, Gaze, Output, Trace
 from areaviz.trace.request import Focus, Request
 from tests import fakes
 from tests.trace.strategies import SOME, traces

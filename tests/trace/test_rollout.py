@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import FloatArray
-from areaviz.trace.check import validate
-from areaviz.trace.query import item_shares
-from areaviz.trace.record import AttentionMap, Trace
-from areaviz.trace.rollout import (
+from areaviz.trace.derived import (
     Across,
     attention_rollout,
     compute_rollout_across,
     make_rollout_maps,
 )
+from areaviz.trace.document import validate
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import AttentionMap, Trace
 from tests.fakes import trace
 
 

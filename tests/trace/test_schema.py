@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from areaviz.cli.validate import read_schema
 from areaviz.data.paths import HOME, OPENINGS
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.document import to_document
 from areaviz.trace.kinds import KINDS
 from areaviz.trace.record import VERSION, Trace
@@ -31,8 +31,8 @@ def check(document: object) -> None:
 
 
 def written(trace: Trace) -> Document:
-    with zipfile.ZipFile(BytesIO(codec.to_bytes(trace))) as archive:
-        document: Document = json.loads(archive.read(codec.DOCUMENT))
+    with zipfile.ZipFile(BytesIO(file.trace_to_bytes(trace))) as archive:
+        document: Document = json.loads(archive.read(file.DOCUMENT))
     return document
 
 
@@ -46,7 +46,7 @@ def test_schema_is_unique_and_of_current_version() -> None:
 @pytest.mark.parametrize("name", STORED)
 def test_documents_of_every_version_pass(name: str) -> None:
     with zipfile.ZipFile(HERE / name) as archive:
-        check(json.loads(archive.read(codec.DOCUMENT)))
+        check(json.loads(archive.read(file.DOCUMENT)))
 
 
 def test_every_version_has_a_stored_file() -> None:
@@ -74,7 +74,7 @@ def test_documents_of_all_stored_traces_pass() -> None:
     kinds = set()
     for path in paths:
         with zipfile.ZipFile(path) as archive:
-            document = json.loads(archive.read(codec.DOCUMENT))
+            document = json.loads(archive.read(file.DOCUMENT))
         check(document)
         kinds |= {field["kind"] for field in document["fields"]}
     assert kinds == KINDS.keys()

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace import smallest_areas, weights
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.smallest_areas import densest_areas
+from areaviz.trace import areas
+from areaviz.trace.areas import AreaGrid, find_smallest_areas
 from tests.trace.strategies import SOME
 
 Found = tuple[list[int], Fraction]
@@ -28,7 +27,7 @@ def slow_densest(row: list[float], height: int, width: int, mass: float) -> Foun
     shares, total = [Fraction(share) for share in row], sum(map(Fraction, row))
     if not total:
         return [0, 0, 0, 0], Fraction(0)
-    need = (Fraction(mass) - Fraction(smallest_areas.ROUNDING)) * total
+    need = (Fraction(mass) - Fraction(areas.ROUNDING)) * total
     found = []
     for tall, wide in np.ndindex(height, width):
         for top, left in np.ndindex(height - tall, width - wide):
@@ -62,7 +61,7 @@ def test_densest_area_is_smallest_then_heaviest(
     case: tuple[np.ndarray, AreaGrid, float],
 ) -> None:
     p_RN, grid, mass = case
-    found = densest_areas(p_RN, grid, mass)
+    found = find_smallest_areas(p_RN, grid, mass)
     assert found.area.dtype == np.int64 and found.share.dtype == np.float32
     for row, area, share in zip(
         p_RN.tolist(), found.area.tolist(), found.share.tolist(), strict=True
@@ -79,7 +78,7 @@ def test_densest_areas_of_long_sequences_and_grids(
 ) -> None:
     rng = np.random.default_rng(seed)
     p_N = (rng.exponential(1, rows * columns) ** 3).astype(np.float32)
-    found = densest_areas(p_N, AreaGrid(rows, columns, 1, 1), mass)
+    found = find_smallest_areas(p_N, AreaGrid(rows, columns, 1, 1), mass)
     top, left, height, width = found.area.tolist()
     share_YX = (p_N.astype(np.float64) / p_N.sum(dtype=np.float64)).reshape(rows, columns)
     held = share_YX[top : top + height, left : left + width].sum()
@@ -99,11 +98,11 @@ def test_densest_areas_known_answers() -> None:
         [[0.1, 0.1, 0.5, 0.1, 0.1, 0.1], [0.3, 0.0, 0.3, 0.3, 0.1, 0.0], [0, 0, 0, 0, 0, 0]],
         np.float32,
     )
-    found = densest_areas(p_RN, grid)
+    found = find_smallest_areas(p_RN, grid)
     assert found.area.tolist() == [[0, 2, 1, 1], [0, 2, 1, 2], [0, 0, 0, 0]]
     np.testing.assert_allclose(found.share, [0.5, 0.6, 0])
-    assert densest_areas(p_RN[0], grid, 0.9).area.tolist() == [0, 0, 1, 5]
-    assert densest_areas(p_RN[0], grid, 1.0).area.tolist() == [0, 0, 1, 6]
+    assert find_smallest_areas(p_RN[0], grid, 0.9).area.tolist() == [0, 0, 1, 5]
+    assert find_smallest_areas(p_RN[0], grid, 1.0).area.tolist() == [0, 0, 1, 6]
 
 
 @pytest.mark.parametrize("items", [3, 7, 10, 400])
@@ -115,35 +114,43 @@ def test_equal_shares_are_counted_without_rounding(items: int, mass: float) -> N
     """
     p_N = np.full(items, np.float32(1 / items))
     needed = next(n for n in range(1, items + 1) if Fraction(n, items) >= Fraction(str(mass)))
-    assert densest_areas(p_N, AreaGrid(1, items, 1, 1), mass).area.tolist() == [0, 0, 1, needed]
+    assert find_smallest_areas(p_N, AreaGrid(1, items, 1, 1), mass).area.tolist() == [
+        0,
+        0,
+        1,
+        needed,
+    ]
 
 
 def test_grid_ties_prefer_flatter_upper_left_area() -> None:
     grid = AreaGrid(3, 3, 1, 1)
-    assert densest_areas(np.ones(9, np.float32), grid, 2 / 9).area.tolist() == [0, 0, 1, 2]
+    assert find_smallest_areas(np.ones(9, np.float32), grid, 2 / 9).area.tolist() == [0, 0, 1, 2]
     corner = np.array([0, 0, 0, 0, 1, 1, 0, 1, 0], np.float32)  # a row and a column of two
-    assert densest_areas(corner, grid, 2 / 3).area.tolist() == [1, 1, 1, 2]
+    assert find_smallest_areas(corner, grid, 2 / 3).area.tolist() == [1, 1, 1, 2]
 
 
 def test_densest_areas_of_rows_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     p_RN = np.random.default_rng(0).exponential(1, (2, 5, 12)).astype(np.float32)
     grid = AreaGrid(3, 4, 1, 1)
-    alone = [densest_areas(row, grid).area for row in p_RN.reshape(-1, 12)]
-    monkeypatch.setattr(weights, "CHUNK", 24)
-    np.testing.assert_array_equal(densest_areas(p_RN, grid).area.reshape(-1, 4), alone)
+    alone = [find_smallest_areas(row, grid).area for row in p_RN.reshape(-1, 12)]
+    monkeypatch.setattr(areas, "CHUNK", 24)
+    np.testing.assert_array_equal(find_smallest_areas(p_RN, grid).area.reshape(-1, 4), alone)
 
 
 @pytest.mark.parametrize("mass", [0, -0.5, 1.01, np.nan])
 def test_mass_outside_range_is_refused(mass: float) -> None:
     with pytest.raises(ValueError, match="mass of a densest area"):
-        densest_areas(np.ones(3, np.float32), AreaGrid(1, 3, 1, 1), mass)
+        find_smallest_areas(np.ones(3, np.float32), AreaGrid(1, 3, 1, 1), mass)
 
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf, -0.1])
 def test_invalid_shares_are_refused(broken: float) -> None:
     with pytest.raises(ValueError, match="below 0 or not a finite number"):
-        densest_areas(np.array([0.5, broken, 0.5], np.float32), AreaGrid(1, 3, 1, 1))
+        find_smallest_areas(np.array([0.5, broken, 0.5], np.float32), AreaGrid(1, 3, 1, 1))
 
 
 def test_no_rows_give_no_areas() -> None:
-    assert densest_areas(np.zeros((0, 3), np.float32), AreaGrid(1, 3, 1, 1)).area.shape == (0, 4)
+    assert find_smallest_areas(np.zeros((0, 3), np.float32), AreaGrid(1, 3, 1, 1)).area.shape == (
+        0,
+        4,
+    )

@@ -10,12 +10,12 @@ import pytest
 
 from areaviz.backend.cached import make_cache_key
 from areaviz.backend.wire import TraceMessage, trace_from_json, trace_to_json
-from areaviz.trace import codec, link
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace import request as link
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
-from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.request import RATE, Request, Sound
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence
 
@@ -51,8 +51,8 @@ def test_request_needs_text_picture_or_sound() -> None:
 def test_files_links_and_messages_carry_the_sound(tmp_path: Path) -> None:
     trace = fakes.sound_trace()
     validate(trace)
-    codec.save(trace, tmp_path / "heard.npz")
-    again = codec.load(tmp_path / "heard.npz")
+    file.save(trace, tmp_path / "heard.npz")
+    again = file.load(tmp_path / "heard.npz")
     assert again.request == trace.request and again.fields["sound"].kind == "sound"
     assert link.to_params(trace.request)["sound"] == "fake"
     message = TraceMessage(trace.request)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.tidy_table import COLUMNS
+from areaviz.trace.record import TIDY_COLUMNS
 from tests import fakes
 
 
@@ -64,4 +64,4 @@ def test_minimum_weight_is_a_share(weight: Any) -> None:
 
 def test_trace_without_maps_has_an_empty_table() -> None:
     table = replace(fakes.trace(), maps={}).to_frame()
-    assert table.empty and tuple(table.columns) == COLUMNS
+    assert table.empty and tuple(table.columns) == TIDY_COLUMNS

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace.tree import WORD, Node, Tree, is_closing, is_linear, is_opening, read_tree
+from areaviz.trace.kinds import WORD, Node, Tree, is_closing, is_linear, is_opening, read_tree
 
 KNOWN = "(S (NP XX XX )NP (VP XX (NP )NP )VP )S"
 LABELS = ("S", "SBAR", "NP", "VP", "X", "XX")

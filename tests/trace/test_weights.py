@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace import rivals, weights
-from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.record import FloatArray
+from areaviz.trace import areas as rivals
+from areaviz.trace import areas as weights
+from areaviz.trace.areas import Area, AreaGrid, FloatArray
 from tests.trace.strategies import SOME, grids
 
 OVERLAPS = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.7, 0.75, 1.0]) | st.floats(0, 1)
@@ -84,7 +84,7 @@ def test_top_areas_are_ordered_by_weight(
     data: st.DataObject, grid: AreaGrid, k: int, max_overlap: float, least: int
 ) -> None:
     weights_RA = data.draw(rows_of(grid.count))
-    found = weights.top_areas(weights_RA, grid, k, max_overlap, least)
+    found = weights.rank_areas(weights_RA, grid, k, max_overlap, least)
     assert found.index.shape == found.weight.shape == (*weights_RA.shape[:-1], k)
     assert found.index.dtype == np.int64 and found.weight.dtype == np.float32
     areas = [grid.area(index) for index in range(grid.count)]
@@ -101,7 +101,7 @@ def test_grids_with_many_shapes_match_full_comparison() -> None:
     large = AreaGrid(40, 40, 12, 12)
     assert not rivals.can_list(large)
     weights_RA = np.random.default_rng(0).exponential(1, (2, large.count)).astype(np.float32)
-    found = weights.top_areas(weights_RA, large, 3)
+    found = weights.rank_areas(weights_RA, large, 3)
     for row in range(2):
         first, second, third = (large.area(index) for index in found.index[row].tolist())
         assert (
@@ -122,7 +122,7 @@ def test_listed_areas_are_ranked_like_grid_areas(
 ) -> None:
     weights_RA = data.draw(rows_of(grid.count))
     chosen = np.array(sorted(data.draw(st.sets(st.integers(0, grid.count - 1), min_size=1))))
-    found = weights.top_listed(weights_RA[..., chosen], grid.table()[chosen], k, max_overlap)
+    found = weights.rank_listed(weights_RA[..., chosen], grid.table()[chosen], k, max_overlap)
     areas = [grid.area(index) for index in chosen.tolist()]
     for row in np.ndindex(weights_RA.shape[:-1]):
         expected = slow_top(weights_RA[row][chosen].tolist(), areas, grid, k, max_overlap, 1)
@@ -133,21 +133,23 @@ def test_areas_that_overlap_by_the_limit_are_both_listed() -> None:
     # The first item and the first two items: 1 of 2 items is in both.
     grid = AreaGrid(1, 2, 1, 2)
     weights_RA = np.array([[0.5, 0.1, 0.4]], np.float32)
-    assert weights.top_listed(weights_RA, grid.table(), 2, 0.5).index.tolist() == [[0, 2]]
-    assert weights.top_listed(weights_RA, grid.table(), 2, 0.49).index.tolist() == [[0, 1]]
+    assert weights.rank_listed(weights_RA, grid.table(), 2, 0.5).index.tolist() == [[0, 2]]
+    assert weights.rank_listed(weights_RA, grid.table(), 2, 0.49).index.tolist() == [[0, 1]]
 
 
 def test_many_rows_equal_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     grid, rng = AreaGrid(1, 12, 1, 4), np.random.default_rng(1)
     weights_HQA = rng.exponential(1, (3, 50, grid.count)).astype(np.float32)
-    alone = [weights.top_areas(row, grid, 4).index for row in weights_HQA.reshape(-1, grid.count)]
-    covered = [weights.coverage(row, grid) for row in weights_HQA.reshape(-1, grid.count)]
+    alone = [weights.rank_areas(row, grid, 4).index for row in weights_HQA.reshape(-1, grid.count)]
+    covered = [weights.sum_coverage(row, grid) for row in weights_HQA.reshape(-1, grid.count)]
     monkeypatch.setattr(weights, "CHUNK", 4 * grid.count)
     monkeypatch.setattr(weights.os, "cpu_count", lambda: 3)
     for given_HQA in (weights_HQA, np.asfortranarray(weights_HQA), weights_HQA[:, ::-1][:, ::-1]):
-        index = weights.top_areas(given_HQA, grid, 4).index
+        index = weights.rank_areas(given_HQA, grid, 4).index
         np.testing.assert_array_equal(index.reshape(-1, 4), alone)
-        np.testing.assert_array_equal(weights.coverage(given_HQA, grid).reshape(-1, 12), covered)
+        np.testing.assert_array_equal(
+            weights.sum_coverage(given_HQA, grid).reshape(-1, 12), covered
+        )
 
 
 @SOME
@@ -172,7 +174,7 @@ def test_coverage_adds_up_areas_containing_an_item(data: st.DataObject, grid: Ar
     for index in range(grid.count):
         for item in items_of(grid.area(index), grid):
             expected[..., item] += weights_RA[..., index]
-    covered = weights.coverage(weights_RA, grid)
+    covered = weights.sum_coverage(weights_RA, grid)
     assert covered.dtype == np.float32
     np.testing.assert_allclose(covered, expected, rtol=1e-5)
     shares = weights.coverage_shares(covered)
@@ -204,7 +206,7 @@ def test_sums_and_coverage_are_transposes(data: st.DataObject, grid: AreaGrid) -
         rng.random(grid.items).astype(np.float32),
     )
     assert weights_A @ weights.area_sums(p_N, grid) == pytest.approx(
-        weights.coverage(weights_A, grid) @ p_N, rel=1e-4
+        weights.sum_coverage(weights_A, grid) @ p_N, rel=1e-4
     )
 
 
@@ -228,12 +230,12 @@ def test_nan_is_never_hidden(grid: AreaGrid) -> None:
     weights_RA = np.full((2, grid.count), 0.1, np.float32)
     weights_RA[1, 2] = np.nan
     with pytest.raises(ValueError, match="not a number"):
-        weights.top_areas(weights_RA, grid, 1)
+        weights.rank_areas(weights_RA, grid, 1)
     with pytest.raises(ValueError, match="not a number"):
-        weights.top_listed(weights_RA, grid.table(), 1)
+        weights.rank_listed(weights_RA, grid.table(), 1)
     with pytest.raises(ValueError, match="not a number"):
         weights.largest_entries(weights_RA, 1)
-    covered = weights.coverage(weights_RA, grid)
+    covered = weights.sum_coverage(weights_RA, grid)
     assert np.isnan(covered[1, 2]) and not np.isnan(covered[0]).any()
     assert np.isnan(weights.coverage_shares(covered)[1]).all()
     sums = weights.area_sums(np.array([[np.nan] + [0.1] * (grid.items - 1)], np.float32), grid)
@@ -244,6 +246,6 @@ def test_nan_is_never_hidden(grid: AreaGrid) -> None:
 def test_row_without_weight_has_no_areas_or_shares() -> None:
     grid = AreaGrid(2, 2, 2, 2)
     nothing = np.zeros((1, grid.count), np.float32)
-    assert weights.top_areas(nothing, grid, 3).index.tolist() == [[-1, -1, -1]]
-    assert not weights.coverage_shares(weights.coverage(nothing, grid)).any()
+    assert weights.rank_areas(nothing, grid, 3).index.tolist() == [[-1, -1, -1]]
+    assert not weights.coverage_shares(weights.sum_coverage(nothing, grid)).any()
     assert not weights.area_sums(nothing[:, :4], grid).any()

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from areaviz.trace.errors import BackendError
-from areaviz.trace.layered_weights import LayeredWeights
-from areaviz.trace.weights_file import WeightsFile
+from areaviz.trace.file import WeightsFile
+from areaviz.trace.record import LayeredWeights
 
 SHAPE = (3, 4, 5, 6)
 WEIGHTS = np.random.default_rng(0).random(SHAPE, np.float32)

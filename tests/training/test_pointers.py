@@ -16,10 +16,10 @@ from areaviz.data.points import draw_point_sets, solve_exactly
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.points import compare_answers
 from areaviz.models.point_batches import arrange_for_reading
-from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace.changes import Hide
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Hide
 from areaviz.trace.request import Request
 from areaviz.training.pointers import Pointers, PointersConfig, turn_and_mirror
 from areaviz.training.run import train
@@ -128,8 +128,8 @@ def test_pointer_network_is_measured_with_its_baselines(
 def test_trace_is_complete_and_survives_a_file(backend: LocalBackend, tmp_path: Path) -> None:
     trace = backend.trace(ASKED)
     validate(trace)
-    codec.save(trace, tmp_path / "trace.npz")
-    again = codec.load(tmp_path / "trace.npz")
+    file.save(trace, tmp_path / "trace.npz")
+    again = file.load(tmp_path / "trace.npz")
     assert again.request == trace.request
     assert again.fields["points"].anchors.tolist() == trace.fields["points"].anchors.tolist()
     labels = trace.fields["target"].labels

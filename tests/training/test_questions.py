@@ -15,10 +15,10 @@ from areaviz.data.story_questions import Question
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.questions import _find_latest_gold_facts, compute_covered_share
 from areaviz.models.question_batches import add_random_time_gaps
-from areaviz.trace import codec
-from areaviz.trace.check import validate
+from areaviz.trace import file
+from areaviz.trace.changes import Hide
+from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Hide
 from areaviz.trace.request import Request
 from areaviz.training.questions import Questions, QuestionsConfig
 from areaviz.training.run import train
@@ -109,8 +109,8 @@ def test_trace_is_complete_and_survives_a_file(backend: LocalBackend, tmp_path: 
     assert trace.fields["facts"].labels[1] == "Bob went to the barn."
     assert trace.fields["question"].labels == ("Where is Bob?",)
     assert trace.maps["hops"].weights.shape == (2, 1, 1, 3)
-    codec.save(trace, tmp_path / "trace.npz")
-    again = codec.load(tmp_path / "trace.npz")
+    file.save(trace, tmp_path / "trace.npz")
+    again = file.load(tmp_path / "trace.npz")
     assert again.request == trace.request and again.fields["facts"].kind == "facts"
 
 

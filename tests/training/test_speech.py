@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE
 from areaviz.training import speech
 from areaviz.training.loop import Trainer
 from areaviz.training.speech import Speech, SpeechConfig

@@ -9,11 +9,10 @@ import pytest
 
 from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.drawing.sites import list_sites, name_site
-from areaviz.trace.attribution import compare_attribution, make_gradient_map, mean_of
+from areaviz.trace.derived import compare_attribution, make_gradient_map, make_rollout_maps, mean_of
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.rollout import make_rollout_maps
 from areaviz.views import VIEWS
 from areaviz.views.attribution_comparison import COLUMNS, describe_agreement, find
 from tests import fakes

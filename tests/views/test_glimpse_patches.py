@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing.export import FORMATS, encode_figure
-from areaviz.trace.check import validate
+from areaviz.trace.document import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing.export import encode_figure
-from areaviz.trace.interventions import Gate
+from areaviz.trace.changes import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import PAIRS

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.facts import GOLD, make_facts_field, make_question_field
-from areaviz.trace.points import make_points_field
+from areaviz.trace.kinds import GOLD, make_facts_field, make_points_field, make_question_field
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.export import FORMATS, encode_figure
-from areaviz.trace.check import validate
-from areaviz.trace.picture import Picture
+from areaviz.trace.document import validate
 from areaviz.trace.record import Gaze, Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, Picture
 from areaviz.views import VIEWS
 from areaviz.views.sampling_grid_data import COLOURS, find_sampling, map_to_picture, sample
 from tests import fakes

@@ -10,8 +10,8 @@ import pytest
 
 from areaviz.drawing.export import encode_figure
 from areaviz.trace.areas import Area
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import InputError
-from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views.weight_explanation import make_weight_view

@@ -25,8 +25,8 @@ from areaviz.analysis.themes.signature import (
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.data.examples import Dataset
 from areaviz.data.media import SOUND
+from areaviz.trace.changes import Change
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Change
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
 

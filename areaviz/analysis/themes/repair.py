@@ -16,7 +16,7 @@ from areaviz.analysis.themes.statistics import mean_interval
 from areaviz.analysis.themes.words import lower_words
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.trace.areas import Area
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.record import AttentionMap, Trace
 
 GATE, BAN, HIDE = "gate", "ban", "hide"

@@ -14,7 +14,7 @@ from areaviz.lessons.ask.question_parts import (
     list_word_texts,
     to_percent,
 )
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Field
 from areaviz.ui.forms.samples import EXAMPLES
@@ -22,7 +22,7 @@ from areaviz.ui.forms.samples import EXAMPLES
 
 def make_question(texts: Texts) -> QuestionData:
     """Ask which words one head attends to as one area when the model writes a word."""
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     found = trace.maps[SITE]
     written, read = trace.fields[found.query], trace.fields[found.memory]
     layer, head = EXAMPLES[0].focus.layer, EXAMPLES[0].focus.head or 0

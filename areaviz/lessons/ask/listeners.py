@@ -18,8 +18,7 @@ from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.metrics.speech import find_boundary_hits
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE, Request
 from areaviz.ui.app.engine import get_backend
 
 SOUND = "digits-repeats"

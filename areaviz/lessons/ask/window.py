@@ -6,7 +6,7 @@ import base64
 
 from areaviz.data.scenes import make_scene
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
-from areaviz.trace.picture import Picture
+from areaviz.trace.request import Picture
 
 SCENE, SIDE, OUTPUT = 9, 40, 40
 """Number of the sample scene, and the sides of the picture and of the output in pixels."""

@@ -17,7 +17,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.former_models import describe_replacements, find_successor
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.trace.errors import InputError
-from areaviz.trace.link import from_params
+from areaviz.trace.request import from_params
 from areaviz.ui.analyse.blind import draw_blind_rating
 from areaviz.ui.analyse.dataset_form import ChosenSet, read_folder_set, read_set
 from areaviz.ui.analyse.link_access import get_shared_links, get_valid_link, set_link_token

@@ -12,7 +12,7 @@ from typing import Self
 
 from areaviz.analysis.reader_files import is_set_id
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.trace.limits import MAX_POSITION, shorten
+from areaviz.trace.errors import MAX_POSITION, shorten
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import TOUR, Link
 from areaviz.ui.forms.options import ModelState

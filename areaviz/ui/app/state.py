@@ -12,10 +12,9 @@ from areaviz.cards.former_models import find_successor
 from areaviz.cards.opening import Opening
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
-from areaviz.trace.best_alignment import split_best_site
+from areaviz.trace.derived import split_best_site
 from areaviz.trace.errors import InputError
-from areaviz.trace.link import from_params, to_params
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Request, from_params, to_params
 from areaviz.ui.app.markdown import shorten_line
 
 ALL_HEADS = -1

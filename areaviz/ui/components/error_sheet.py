@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from areaviz.interactive.grid import encode_webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, Judgement
-from areaviz.trace.picture import Picture
+from areaviz.trace.request import Picture
 from areaviz.ui.app.component import get_component, get_report
 
 

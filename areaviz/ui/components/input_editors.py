@@ -11,7 +11,7 @@ from areaviz.data.points import MOST
 from areaviz.interactive.fact_hops import make_hops_payload
 from areaviz.interactive.message import serialise_payload
 from areaviz.interactive.points import choose_first_step, make_points_payload
-from areaviz.trace.interventions import Hide
+from areaviz.trace.changes import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.component import get_component, ignore_report

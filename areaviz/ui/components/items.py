@@ -13,10 +13,8 @@ from areaviz.interactive.film_strip import encode_frames, make_strip_payload
 from areaviz.interactive.message import serialise_payload
 from areaviz.interactive.tree import choose_first_step, make_tree_payload
 from areaviz.publish.sound_player import encode_sound_as_data_url, make_hearing_payload
-from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
-from areaviz.trace.sound import Sound
+from areaviz.trace.request import Clip, Focus, Sound
 from areaviz.ui.app.component import get_component, get_report, ignore_report
 from areaviz.ui.components.ribbon import Selection
 

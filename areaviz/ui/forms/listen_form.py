@@ -9,9 +9,8 @@ import streamlit as st
 
 from areaviz.data.sound_files import FORMATS_TEXT, MAX_MEGABYTES, decode_sound
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
-from areaviz.trace.interventions import Share
-from areaviz.trace.request import Request
-from areaviz.trace.sound import SECONDS
+from areaviz.trace.changes import Share
+from areaviz.trace.request import SECONDS, Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link
 from areaviz.ui.forms.input_row import draw_input_row

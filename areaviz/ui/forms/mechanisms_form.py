@@ -10,8 +10,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import list_sample_names
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Picture, Request
 from areaviz.ui.app.page import Page, make_names_unique
 from areaviz.ui.app.state import VIEW, Cards, Link
 from areaviz.ui.forms.input_row import draw_input_row

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, Self
 
 import streamlit as st
 
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
+from areaviz.trace.errors import InputError, shorten
 from areaviz.ui.app.errors import show_error
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage, Page

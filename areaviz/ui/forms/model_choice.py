@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import SAMPLES
-from areaviz.trace.picture import Picture
+from areaviz.trace.request import Picture
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link, choose_default_model
 from areaviz.ui.forms.options import ModelPage, ModelState

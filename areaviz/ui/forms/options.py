@@ -10,7 +10,7 @@ from typing import Any, Self
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.trace.limits import METHODS
+from areaviz.trace.errors import METHODS
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import COMPARE, Cards, Link, State, choose_default_model

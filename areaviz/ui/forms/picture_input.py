@@ -23,10 +23,8 @@ from areaviz.data.pictures import (
     decode_picture,
     encode_small,
 )
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shorten
-from areaviz.trace.link import get_picture_name
-from areaviz.trace.picture import Picture
+from areaviz.trace.errors import InputError, shorten
+from areaviz.trace.request import Picture, get_picture_name
 from areaviz.ui.app.errors import show_error
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import Page

@@ -11,8 +11,7 @@ import streamlit as st
 
 from areaviz.data.picture_samples import SAMPLES, get_sample, get_sample_sentence, list_sample_names
 from areaviz.data.scene_grammar import COLOURS, MASK
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Picture, Request
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link

@@ -13,8 +13,7 @@ from areaviz.cards.card import Card
 from areaviz.data.answer_samples import separate_punctuation
 from areaviz.data.points import KINDS
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import split_story
-from areaviz.trace.points import EXTENT, format_points
+from areaviz.trace.kinds import EXTENT, format_points, split_story
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link, choose_default_model

@@ -9,7 +9,7 @@ import streamlit as st
 from areaviz.data.paths import HERO
 from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.texts.catalogue import message
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.frame import FIRST_TOUR_STEP, draw_page_link
@@ -48,7 +48,7 @@ def load_hero_trace() -> Trace:
 @st.cache_resource(show_spinner=False, max_entries=1)
 def _load_stored_trace(modified: int) -> Trace:
     """Return the trace in the file as it was last written."""
-    return _find_lit_word(codec.load(HERO))
+    return _find_lit_word(file.load(HERO))
 
 
 def _find_lit_word(trace: Trace) -> Trace:

@@ -16,10 +16,9 @@ from streamlit.testing.v1 import AppTest
 from areaviz.data.paths import APP, CHECKPOINTS_SETTING
 from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import write_whole
-from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, to_params
+from areaviz.trace.safe_files import write_whole
 from areaviz.ui.forms.example_links import build_example_link
 from areaviz.ui.forms.samples import EXAMPLES, Example
 

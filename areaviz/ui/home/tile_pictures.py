@@ -18,10 +18,10 @@ from PIL import Image
 from areaviz.drawing.gaze_steps import get_picture
 from areaviz.drawing.step_picture import count_steps, draw_picture_at_step
 from areaviz.trace.areas import Area
-from areaviz.trace.files import write_whole
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.safe_files import write_whole
 from areaviz.ui.forms.mechanisms_form import MECHANISMS
 from areaviz.ui.home.stored_results import StoredResult
 from areaviz.ui.home.tiles import TILES

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.trace.attribution import WAYS, find_attributions_of_layer, split_attributed_site
+from areaviz.trace.derived import WAYS, find_attributions_of_layer, split_attributed_site
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.markdown import escape_markdown

@@ -15,7 +15,7 @@ from areaviz.drawing.markup import make_element
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import check_page, make_page
 from areaviz.publish.python_lines import make_file_stem, write_python_lines
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -100,7 +100,7 @@ def list_files(
         partial(_create_page, view, trace, focus, get_language()),
         "Interactive page (.html)",
     )
-    made["npz"] = DownloadFile(name_trace_file(trace), lambda: codec.to_bytes(trace), "Trace")
+    made["npz"] = DownloadFile(name_trace_file(trace), lambda: codec.trace_to_bytes(trace), "Trace")
     return made
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.drawing.sites import get_layer_noun, list_model_sites, name_site
-from areaviz.trace.best_alignment import BEST, split_best_site
+from areaviz.trace.derived import BEST, split_best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import find_card

@@ -9,7 +9,7 @@ from functools import partial
 from areaviz.data.sound_samples import SAMPLES
 from areaviz.drawing.labels import pluralise
 from areaviz.metrics.speech import count_edits
-from areaviz.trace.interventions import Share
+from areaviz.trace.changes import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.markdown import escape_markdown

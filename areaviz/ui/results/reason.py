@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 from areaviz.drawing.labels import pluralise
-from areaviz.trace.facts import EXPECTED, GOLD
+from areaviz.trace.kinds import EXPECTED, GOLD, read_tree
 from areaviz.trace.record import Trace
-from areaviz.trace.tree import read_tree
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.results.result_page import draw_traces

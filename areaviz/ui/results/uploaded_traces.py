@@ -13,9 +13,9 @@ from typing import BinaryIO
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_file import from_npz, holds_trace, make_example_file, open_npz
+from areaviz.trace.arrays import from_npz, holds_trace, make_example_file, open_npz
 from areaviz.trace.errors import BackendError, InputError, without_traceback
-from areaviz.trace.on_disk import OPERATOR, open_trace
+from areaviz.trace.file import OPERATOR, open_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.app.budget import get_disk_budget, get_memory_budget
 from areaviz.ui.app.streamlit_private import is_file_gone

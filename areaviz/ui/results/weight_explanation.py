@@ -6,7 +6,7 @@ import streamlit as st
 
 from areaviz.backend.base import Caller
 from areaviz.drawing.labels import escape_controls
-from areaviz.trace.logits import Logits, find_known_logits, has_logits
+from areaviz.trace.derived import Logits, find_known_logits, has_logits
 from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

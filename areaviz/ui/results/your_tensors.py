@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_file import holds_trace, make_example_file
+from areaviz.trace.arrays import holds_trace, make_example_file
 from areaviz.trace.record import Trace
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.page import Page

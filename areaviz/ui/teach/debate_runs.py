@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from areaviz.backend.base import Backend
 from areaviz.interactive.default_focus import SITE
 from areaviz.trace.areas import Area
-from areaviz.trace.interventions import Hide, Weigh
+from areaviz.trace.changes import Hide, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.tour.step_texts import get_span_text, list_top_areas

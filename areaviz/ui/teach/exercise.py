@@ -15,10 +15,9 @@ from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
-from areaviz.trace.link import from_params
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Request, from_params
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.language import get_language_params, sentence

@@ -7,11 +7,10 @@ import streamlit as st
 
 from areaviz.drawing.labels import escape_controls
 from areaviz.metrics.word_areas import find_word_runs
-from areaviz.trace.interventions import Change, Hide
+from areaviz.trace.changes import Change, Hide
 from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.query import is_one_text
-from areaviz.trace.request import Focus
-from areaviz.trace.sound import RATE
+from areaviz.trace.request import RATE, Focus
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.what_if.change_texts import list_candidate_areas
 from areaviz.ui.what_if.experiment import Experiment

@@ -9,10 +9,8 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, list_sample_names
-from areaviz.trace.attribution import WAYS
-from areaviz.trace.best_alignment import split_best_site
-from areaviz.trace.derived_areas import split_derived_site
-from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
+from areaviz.trace.changes import CHANGE_KINDS, Change, Gate, Weigh
+from areaviz.trace.derived import WAYS, split_best_site, split_derived_site
 from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -96,7 +94,7 @@ def _choose_changes(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
 def _list_supported_kinds(run: Experiment) -> frozenset[str]:
     """Return the kinds of changes that the model supports, or all if the model is gone."""
     card = find_card(run.request.model)
-    return frozenset(KINDS) if card is None else card.can & KINDS.keys()
+    return frozenset(CHANGE_KINDS) if card is None else card.can & CHANGE_KINDS.keys()
 
 
 Chooser = Callable[[WhatIfPage, Experiment, Focus], Change | None]

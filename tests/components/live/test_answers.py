@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests.components.live.node import assert_equal_traces, documents
 from tests.components.live.test_engine import live, traces

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from areaviz.data.picture_samples import get_sample
-from areaviz.trace.interventions import Weigh
-from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
+from areaviz.trace.changes import Weigh
+from areaviz.trace.request import Picture, Request
 from tests.components.live.node import assert_equal_traces, documents
 from tests.components.live.test_engine import live, traces
 from tests.sampled import sampled

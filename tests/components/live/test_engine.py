@@ -14,10 +14,9 @@ from areaviz.data.picture_samples import get_sample
 from areaviz.models import MODELS
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.areas import Area
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
-from areaviz.trace.picture import Picture
+from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Picture, Request
 from tests.components.live.node import assert_equal_traces, documents, trace_of
 from tests.sampled import sampled
 

@@ -11,7 +11,7 @@ import torch
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import get_sample
 from areaviz.models import MODELS
-from areaviz.trace.interventions import Weigh
+from areaviz.trace.changes import Weigh
 from areaviz.trace.request import Focus, Request
 from areaviz.views.weight_explanation_parts import (
     Question,

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.cards.card import read_card
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import write_whole
+from areaviz.trace.safe_files import write_whole
 from areaviz.ui.app.errors import remove_folders, show_errors
 
 

@@ -7,7 +7,7 @@ from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import CHECKPOINTS, HOME, OPENINGS
 from areaviz.interactive.default_focus import SITE, choose_first_focus
-from areaviz.trace import codec
+from areaviz.trace import file
 
 
 def test_stored_openings_use_shipped_models() -> None:
@@ -15,7 +15,7 @@ def test_stored_openings_use_shipped_models() -> None:
     paths = list(OPENINGS.glob("*.npz"))
     models = set()
     for path in paths:
-        request = codec.load(path).request
+        request = file.load(path).request
         card = read_card(CHECKPOINTS / request.model / "card.json")
         assert find_path(OPENINGS, request, {card.name: card}) == path, "of an older model"
         models.add(request.model)
@@ -30,7 +30,7 @@ def test_opening_model_is_shipped_and_of_its_task() -> None:
 
 
 def test_home_shows_translate_opening_with_highlighted_span() -> None:
-    trace = codec.load(HOME)
+    trace = file.load(HOME)
     assert trace.request.model == TASKS["translation"].opens
     focus = choose_first_focus(trace)
     assert focus.site == SITE and len(focus.items) == 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from areaviz.cards.opening import Opening
 from areaviz.drawing.sites import list_model_sites, name_site
-from areaviz.trace.best_alignment import BEST, BestAlignment, add_best
+from areaviz.trace.derived import BEST, BestAlignment, add_best
 from areaviz.trace.request import Focus
 from areaviz.ui.app.state import BEST_LAYER, State
 from areaviz.ui.results.focus import format_layer, get_layer_format, list_layer_choices

@@ -10,9 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.cards.opening import Opening
 from areaviz.drawing.sites import list_sites, name_site
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, Picture
 from areaviz.ui.app.state import ALL_HEADS, State
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.results.focus import (

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.shares.visitors import Visitor
-from areaviz.trace import codec
+from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from areaviz.ui.app.budget import BYTES_PER_MIB, get_disk_budget
 from areaviz.ui.results import uploaded_traces as module
@@ -49,7 +49,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_file_is_read_once_for_many_page_runs(open_page: Open, reads: list[int]) -> None:  # noqa: F811
-    app = upload(open_page("your_tensors"), codec.to_bytes(fakes.trace()))
+    app = upload(open_page("your_tensors"), codec.trace_to_bytes(fakes.trace()))
     for site in ("encoder self", "decoder self"):
         app = app.run().segmented_control(key="your_tensors_site").set_value(site).run()
     assert not app.exception and not app.error and len(reads) == 1
@@ -80,7 +80,7 @@ def test_disk_use_is_counted_and_released(
         gc.collect()
 
     fresh()
-    content = codec.to_bytes(fakes.trace())
+    content = codec.trace_to_bytes(fakes.trace())
     size = sum(one.weights.nbytes for one in fakes.trace().maps.values())
     app = upload(open_page("your_tensors"), content)
     assert get_disk_budget().used == size and not app.error
@@ -105,7 +105,7 @@ def test_served_file_is_shown_to_all_users(
 ) -> None:
     assert open_served_file() is None
     path = tmp_path / "large.npz"
-    path.write_bytes(codec.to_bytes(fakes.trace()))
+    path.write_bytes(codec.trace_to_bytes(fakes.trace()))
     monkeypatch.setenv(TRACE_VARIABLE, str(path))
     app = open_page("your_tensors")
     assert not app.error and "large.npz: Stored trace of char-tiny-area" in shown(app)

@@ -12,7 +12,7 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.data.paths import CHECKPOINTS, HERO
 from areaviz.interactive.default_focus import SITE, choose_first_focus
-from areaviz.trace import codec
+from areaviz.trace import file
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
@@ -27,7 +27,7 @@ from areaviz.ui.teach.plan import (
     describe_layers,
 )
 
-HERO_TRACE = codec.load(HERO)
+HERO_TRACE = file.load(HERO)
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ import pytest
 from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import HERO, OPENINGS
 from areaviz.interactive.default_focus import SITE
-from areaviz.trace import codec
-from areaviz.trace.link import from_params
+from areaviz.trace import file
 from areaviz.trace.record import Trace
+from areaviz.trace.request import from_params
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.tour.steps import (
     STEP_PAGES,
@@ -31,7 +31,7 @@ from areaviz.ui.tour.steps import (
     find_read_fact,
 )
 
-STORED = {path: codec.load(path) for path in sorted(OPENINGS.glob("*.npz"))}
+STORED = {path: file.load(path) for path in sorted(OPENINGS.glob("*.npz"))}
 
 
 def stored(model: str, text: str = "", picture: str = "") -> Trace:
@@ -103,7 +103,7 @@ def test_head_step_compares_one_word_with_several(trace: Trace) -> None:
 
 
 def test_steps_of_the_hero_are_about_two_words() -> None:
-    trace = codec.load(HERO)
+    trace = file.load(HERO)
     first, area, head = build_opening_step(trace), build_area_step(trace), build_head_step(trace)
     assert area.starts != head.starts
     word = area.starts.strip("“”")
@@ -167,7 +167,7 @@ def test_reason_step_describes_effect_of_missing_fact(answer: str, says: str) ->
 
 
 def test_addresses_open_the_pages_with_their_inputs() -> None:
-    hero = codec.load(HERO)
+    hero = file.load(HERO)
     found = [urlsplit(address) for address in build_addresses(hero)]
     assert [one.path.removeprefix("./") or "home" for one in found] == list(STEP_PAGES)
     params = [dict(parse_qsl(one.query)) for one in found]
