@@ -8,8 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 from areaviz.lessons.ask.question_parts import Texts
-from areaviz.texts.catalogue import ENGLISH, LANGUAGES, use_decimal_mark
-from areaviz.texts.pseudo import pseudo_translate
+from areaviz.texts.catalogue import ENGLISH, LANGUAGES, pseudo_translate, use_decimal_mark
 
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 

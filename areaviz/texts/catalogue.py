@@ -1,17 +1,44 @@
-"""The catalogue: translations of the texts that readers see, by their English wording.
+"""The translations of the texts that readers see, and pseudo-translation for tests.
 
-English texts are in the code, as in gettext. The other languages are PO files in this folder. A
-text without a translation stays English. Tests compare the PO files with the texts in the code.
+Call `translate` for a text, and `message` to mark one that is translated later.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import string
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 
-from areaviz.texts.pseudo import pseudo_translate
+# Pseudo-translation: English with accents, which shows untranslated and clipped texts.
+
+
+_PLAIN = string.ascii_letters
+_ACCENTED = "áƀćďéƒĝĥíĵķĺɱńóþɋŕšťúṽŵẋýžÁɃĆĎÉƑĜĤÍĴĶĹṀŃÓÞɊŔŠŤÚṼŴẊÝŽ"
+_ACCENTS = str.maketrans(_PLAIN, _ACCENTED)
+_KEPT = re.compile(r"(\{\w+\}|\]\([^)]*\)|`[^`]*`)")
+"""The parts of a text that a translation must not change: placeholders, link targets and code."""
+LONGER = 0.3
+"""Share by which a text gets longer. German and French texts are up to a third longer."""
+
+
+def pseudo_translate(english: str) -> str:
+    """Return a text with accents on all letters, in brackets, and longer by `LONGER`."""
+    parts = _KEPT.split(english)
+    accented = [part if place % 2 else part.translate(_ACCENTS) for place, part in enumerate(parts)]
+    lead = english[: len(english) - len(english.lstrip())]
+    trail = english[len(english.rstrip()) :]
+    longer = "·" * round(LONGER * len(english))
+    return f"{lead}⟦{''.join(accented).strip()}{longer}⟧{trail}"
+
+
+# The catalogue: translations of the texts that readers see, by their English wording.
+#
+# English texts are in the code, as in gettext. The other languages are PO files in this folder. A
+# text without a translation stays English. Tests compare the PO files with the texts in the code.
+
 
 ENGLISH, GERMAN = "en", "de"
 LANGUAGES: Mapping[str, str] = {ENGLISH: "English", GERMAN: "Deutsch"}

@@ -17,11 +17,11 @@ from areaviz.texts.catalogue import (
     PSEUDO,
     find_language,
     load_translations,
+    pseudo_translate,
     read_po,
     translate,
     use_decimal_mark,
 )
-from areaviz.texts.pseudo import pseudo_translate
 from tests.texts.messages import messages
 
 GERMAN_FILE = files("areaviz.texts").joinpath("de.po")
