@@ -16,8 +16,8 @@ from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.multi30k import read_captions
 from areaviz.data.paths import CHECKPOINTS, find_data_folder
 from areaviz.data.picture_samples import get_sample
-from areaviz.data.pictures import decode_picture
 from areaviz.data.strokes import draw_digits
+from areaviz.media.pictures import decode_picture
 from areaviz.trace.request import Request
 
 SENTENCES, OTHERS = 200, 100

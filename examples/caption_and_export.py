@@ -12,7 +12,7 @@ import areaviz
 from areaviz.backend.local import LocalBackend
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import get_sample
-from areaviz.data.pictures import decode_picture
+from areaviz.media.pictures import decode_picture
 from areaviz.trace.request import Request
 
 

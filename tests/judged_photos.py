@@ -19,7 +19,7 @@ from areaviz.cli.figures import replace_marked
 from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.paths import CHECKPOINTS, ROOT
 from areaviz.data.picture_samples import PHOTOS, get_sample
-from areaviz.data.pictures import decode_picture
+from areaviz.media.pictures import decode_picture
 from areaviz.metrics.pointing import Box
 from areaviz.trace.request import Picture, Request
 from tests.lit_places import lit_places

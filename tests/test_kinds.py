@@ -30,13 +30,13 @@ from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
 from areaviz.cli.validate import describe_file, read_schema
-from areaviz.data.clip_files import encode_gif
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.sound_files import encode_flac
 from areaviz.drawing.export import Paper
 from areaviz.drawing.sites import list_sites, name_site
 from areaviz.evaluation.faithfulness import measure_inputs
 from areaviz.evaluation.probe import Probe
+from areaviz.media.clips import encode_gif
+from areaviz.media.sounds import encode_flac
 from areaviz.publish.component_kinds import find_kind
 from areaviz.publish.export import export
 from areaviz.publish.python_lines import write_python_lines

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from streamlit import config
 
-from areaviz.data import pictures
 from areaviz.intake import texts
+from areaviz.media import pictures
 from areaviz.notes import exchange
 from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES
 from areaviz.ui.results import uploaded_traces
@@ -102,6 +102,6 @@ def test_upload_limit_is_equal_everywhere() -> None:
     """
     assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == texts.MAX_MEGABYTES
     assert (
-        max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, uploaded_traces.MAX_MEGABYTES)
+        max(pictures.MAX_PICTURE_MEGABYTES, exchange.MAX_MEGABYTES, uploaded_traces.MAX_MEGABYTES)
         <= MAX_UPLOAD_MEGABYTES
     )

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.sound_files import read_recording
-from areaviz.data.sounds import resample
+from areaviz.media.sounds import read_recording, resample
 from areaviz.trace.errors import InputError, check_range
 from areaviz.trace.record import find_file
 from areaviz.trace.request import RATE, Sound

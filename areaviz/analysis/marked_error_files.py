@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.data.examples import Dataset, Files
-from areaviz.data.file_kinds import get_extension
 from areaviz.intake.rated_files import read_rated
 from areaviz.intake.rated_outputs import Mark, RatedSegment, Rating
 from areaviz.intake.roles import find_system
 from areaviz.intake.texts import read_bytes
+from areaviz.media.formats import get_extension
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, parse_spans
 from areaviz.notes.judgement_files import check_count, check_size, from_jsonl, is_own_jsonl

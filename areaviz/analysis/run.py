@@ -20,7 +20,7 @@ from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
-from areaviz.data.media import SOUND
+from areaviz.media.formats import SOUND
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request

@@ -14,11 +14,11 @@ from areaviz.analysis.measure import Measure
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
-from areaviz.data.media import SOUND
 from areaviz.data.metadata import parse_numbers
 from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
+from areaviz.media.formats import SOUND
 from areaviz.metrics.alignment_error_rate import LinkCounts
 from areaviz.metrics.captions import compute_cider_d, split_caption
 from areaviz.metrics.translation import compute_bleu_and_chrf

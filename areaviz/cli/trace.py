@@ -22,11 +22,11 @@ from areaviz.cli.options import (
 )
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.clip_samples import clip_sample
-from areaviz.data.media import CLIP, PICTURE, SOUND, read_medium
 from areaviz.data.picture_samples import SAMPLES as PICTURES
 from areaviz.data.picture_samples import get_sample
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.data.sound_samples import get_sound_sample
+from areaviz.media.formats import CLIP, PICTURE, SOUND, read_medium
 from areaviz.publish.export import export
 from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.file import save

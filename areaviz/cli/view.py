@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from areaviz.cli.options import CHECKPOINTS
-from areaviz.data.media import PICTURE
 from areaviz.drawing.sites import list_sites
+from areaviz.media.formats import PICTURE
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
 from areaviz.publish.loopback import PageServer

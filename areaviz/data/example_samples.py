@@ -14,20 +14,20 @@ import numpy.typing as npt
 from PIL import Image
 
 from areaviz.data.answer_samples import make_point_sets, make_sentences_with_trees, make_stories
-from areaviz.data.clip_files import encode_gif
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.examples import SHOW_SCENES, Dataset, Example
 from areaviz.data.grounding import Box, GroundedSentence
-from areaviz.data.media import CLIP, SOUND
 from areaviz.data.moving_digits import DigitBank, make_moving_digits
 from areaviz.data.paths import ASSETS
 from areaviz.data.reading_samples import make_sentences_to_read
 from areaviz.data.scenes import Scene, make_scene
-from areaviz.data.sound_files import encode_flac
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.data.sound_samples import get_sound_sample
 from areaviz.data.strokes import draw_digits
+from areaviz.media.clips import encode_gif
+from areaviz.media.formats import CLIP, SOUND
+from areaviz.media.sounds import encode_flac
 from areaviz.trace.request import RATE, Sound
 
 SCENES, JOINED, MOVING, DRAWN = 60, 36, 40, 60

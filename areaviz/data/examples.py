@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from areaviz.data.grounding import Box
-from areaviz.data.media import PICTURE, read_medium
 from areaviz.data.text_kinds import DIGITS, are_digits, find_common_kind, find_text_kind
+from areaviz.media.formats import PICTURE, read_medium
 from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.request import Picture, Request
 

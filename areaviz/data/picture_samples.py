@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from areaviz.data.digit_scenes import DigitScenes, compose_scenes
-from areaviz.data.pictures import decode_picture, encode_small
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.strokes import draw_digits
+from areaviz.media.pictures import decode_picture, encode_small
 from areaviz.trace.errors import BackendError, InputError, shorten
 from areaviz.trace.request import Picture
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from areaviz.data.paths import ASSETS
-from areaviz.data.sound_files import decode_sound
+from areaviz.media.sounds import decode_sound
 from areaviz.trace.errors import BackendError, InputError, shorten
 from areaviz.trace.request import Sound
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.sounds import NOISE, normalise_loudness
+from areaviz.media.sounds import NOISE, normalise_loudness
 from areaviz.trace.request import RATE
 
 FloatArray = npt.NDArray[np.float32]

@@ -13,8 +13,8 @@ from itertools import product
 
 import numpy as np
 
-from areaviz.data.sounds import FloatArray, normalise_loudness, resample
 from areaviz.data.spoken_digits import Recordings
+from areaviz.media.sounds import FloatArray, normalise_loudness, resample
 from areaviz.trace.errors import InputError
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 
 from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files, Links
 from areaviz.data.gold_marks import read_boxes, read_facts
-from areaviz.data.media import PICTURE, find_medium, is_medium
 from areaviz.intake.column_alignment import align_columns
 from areaviz.intake.columns import (
     BOXES,
@@ -34,6 +33,7 @@ from areaviz.intake.columns import (
 from areaviz.intake.joined_columns import Chosen, JoinedColumns, open_files
 from areaviz.intake.links import parse_links
 from areaviz.intake.systems import Outputs, Scores, list_outputs, list_scores
+from areaviz.media.formats import PICTURE, find_medium, is_medium
 from areaviz.trace.errors import InputError, shorten
 
 MAX_LINKS, MAX_BOXES = 500_000, 100_000

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
-from areaviz.data.media import is_medium
 from areaviz.data.metadata import is_missing, number_of
 from areaviz.intake.columns import MAX_ROWS, SCORE, Column, Content, TextBudget, make_too_many_error
 from areaviz.intake.comet_output import is_comet_output, read_comet_output
@@ -26,6 +25,7 @@ from areaviz.intake.rated_files import (
 )
 from areaviz.intake.rated_outputs import RatedSegment, make_columns_from_segments
 from areaviz.intake.texts import iterate_plain_lines, read_bytes
+from areaviz.media.formats import is_medium
 from areaviz.trace.errors import InputError, shorten
 
 FORMATS = (

@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from areaviz.data.clips import choose_frames, prepare_frames
-from areaviz.data.sounds import match_training_sound
-from areaviz.data.spectrogram import WINDOW, compute_spectrogram, count_frames
 from areaviz.data.tokenizer import PAD, Tokenizer
+from areaviz.media.clips import choose_frames, prepare_frames
+from areaviz.media.sounds import WINDOW, compute_spectrogram, count_frames, match_training_sound
 from areaviz.models.canvas import make_cell_field, resize_to_square
 from areaviz.models.recording import make_text_field
 from areaviz.models.speech_recognizer import FRAMES_PER_ITEM, SAMPLES_PER_ITEM

@@ -25,7 +25,7 @@ from areaviz.attention.location import (
     compute_weights,
     make_first_weights,
 )
-from areaviz.data.spectrogram import HOP
+from areaviz.media.sounds import HOP
 from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (
     SITE,

@@ -30,7 +30,7 @@ def encode_picture_as_data_url(picture: Picture) -> str:
 def render_clip(clip: Clip, language: str = ENGLISH) -> list[Markup]:
     """Return a clip, which plays in a loop."""
     # Imported here, so that pages without clips need no libraries for clips.
-    from areaviz.data.clip_files import encode_gif
+    from areaviz.media.clips import encode_gif
 
     alt = translate("The clip {name}, as the model got it", language, name=clip.name)
     return _render_input(

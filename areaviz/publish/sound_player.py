@@ -22,7 +22,7 @@ from areaviz.views.sound_alignment import SpeechAlignment, find_alignment
 def encode_sound_as_data_url(sound: Sound) -> str:
     """Return a sound as a data URL."""
     # Imported here, so that pages without sounds need no libraries for sounds.
-    from areaviz.data.sound_files import encode_flac
+    from areaviz.media.sounds import encode_flac
 
     return f"data:audio/flac;base64,{base64.b64encode(encode_flac(sound)).decode('ascii')}"
 

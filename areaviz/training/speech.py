@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from areaviz.data.batches import pad_rows, shift_targets
-from areaviz.data.spectrogram import compute_spectrogram
 from areaviz.data.spoken_digits import Recordings, Utterance, join_recordings, read_recordings
 from areaviz.data.synthesised_digits import synthesise_recordings
 from areaviz.data.tokenizer import Tokenizer
+from areaviz.media.sounds import compute_spectrogram
 from areaviz.metrics.speech import find_boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.recurrent import SITE

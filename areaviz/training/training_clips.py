@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from areaviz.data import grounding, jhmdb
 from areaviz.data import moving_digits as digits
-from areaviz.data.clips import prepare_frames
+from areaviz.media.clips import prepare_frames
 from areaviz.models.video_captioner import WatcherConfig
 from areaviz.training.about import TrainingTexts, read_training_texts
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.data.spectrogram import compute_spectrogram
 from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
 from areaviz.drawing.labels import Ticks, escape_controls, truncate
 from areaviz.drawing.marks import (
@@ -29,6 +28,7 @@ from areaviz.drawing.marks import (
 from areaviz.drawing.pictures import Box, Pixels, gray_to_rgb
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import PRINT_EDGE, SECOND, Drawing, round_up_scale
+from areaviz.media.sounds import compute_spectrogram
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Trace
 from areaviz.trace.request import RATE, Focus

@@ -16,10 +16,9 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from areaviz.data import clip_files
-from areaviz.data.clip_files import FORMATS, decode_clip, encode_gif
 from areaviz.data.clip_samples import clip_sample
-from areaviz.data.clips import choose_frames
+from areaviz.media import clips
+from areaviz.media.clips import CLIP_FORMATS, choose_frames, decode_clip, encode_gif
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Clip
 from tests import fakes
@@ -54,7 +53,7 @@ def refusal(content: bytes) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", CLIP_FORMATS)
 def test_every_format_becomes_the_same_clip(kind: str) -> None:
     decoded = decode_clip(animation(steps(), kind, duration=70), "yours")
     clip = decoded.clip
@@ -64,7 +63,7 @@ def test_every_format_becomes_the_same_clip(kind: str) -> None:
     assert np.array_equal(clip.pixels, wanted)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", CLIP_FORMATS)
 def test_large_frames_are_made_smaller(kind: str) -> None:
     clip = decode_clip(animation(steps(3, 150, 512), kind)).clip
     assert (clip.frames, clip.width, clip.height) == (3, 128, 38)
@@ -80,7 +79,7 @@ def test_clip_duration_is_bounded_mean_of_frame_durations() -> None:
     assert decode_clip(animation(steps(), "WEBP", duration=1)).clip.milliseconds == 10
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", CLIP_FORMATS)
 def test_transparent_parts_become_white(kind: str) -> None:
     """A red frame with a transparent hole moves to the right on a transparent background."""
     images, wanted = [], []
@@ -137,12 +136,12 @@ def test_recorded_video_error_explains_how_to_convert(start: bytes) -> None:
         decode_clip(start + bytes(100))
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", CLIP_FORMATS)
 def test_single_frame_is_not_a_clip(kind: str) -> None:
     assert "one frame only" in refusal(animation(steps(1), kind))
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", CLIP_FORMATS)
 def test_truncated_file_is_refused(kind: str) -> None:
     content = animation(steps(), kind)
     for share in (0.05, 0.3, 0.5, 0.7, 0.9):
@@ -150,7 +149,7 @@ def test_truncated_file_is_refused(kind: str) -> None:
 
 
 def test_too_many_frames_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clip_files, "MOST_FRAMES", 6)
+    monkeypatch.setattr(clips, "MOST_FRAMES", 6)
     assert decode_clip(animation(steps(6))).clip.frames == 6
     assert refusal(animation(steps(7))).startswith("The clip has more than 6 frames")
 
@@ -160,7 +159,7 @@ def test_three_hundred_frames_are_accepted() -> None:
     assert "more than 300 frames" in refusal(animation(steps(301, 1, 400)))
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", CLIP_FORMATS)
 def test_too_large_frame_is_refused_before_decoding(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,12 +168,12 @@ def test_too_large_frame_is_refused_before_decoding(
     def small(_: Image.Image) -> Pixels:
         raise AssertionError("it was decoded")
 
-    monkeypatch.setattr(clip_files, "_scale_down_frame", small)
+    monkeypatch.setattr(clips, "_scale_down_frame", small)
     assert "more than 2 megapixels in a frame" in refusal(content)
 
 
 def test_all_frames_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clip_files, "MOST_DECODED", 0.005)
+    monkeypatch.setattr(clips, "MOST_DECODED", 0.005)
     assert decode_clip(animation(steps(5, 20, 50))).clip.frames == 5
     assert "megapixels in all frames together" in refusal(animation(steps(6, 20, 50)))
 
@@ -186,21 +185,21 @@ def test_decoding_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         decoded.append(image.tell())
         return np.zeros((1, 1, 3), np.uint8)
 
-    monkeypatch.setattr(clip_files, "_scale_down_frame", small)
-    monkeypatch.setattr(clip_files, "MOST_DECODED", 0.005)
+    monkeypatch.setattr(clips, "_scale_down_frame", small)
+    monkeypatch.setattr(clips, "MOST_DECODED", 0.005)
     refusal(animation(steps(40, 20, 50)))
     assert decoded == []
 
 
 def test_only_kept_frames_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
-    small = clip_files._scale_down_frame
+    small = clips._scale_down_frame
 
     def count(image: Image.Image) -> Pixels:
         drawn.append(image.tell())
         return small(image)
 
-    monkeypatch.setattr(clip_files, "_scale_down_frame", count)
+    monkeypatch.setattr(clips, "_scale_down_frame", count)
     assert decode_clip(animation(steps(64, 1, 100))).clip.frames == 32
     assert drawn == list(choose_frames(64, 32))
 
@@ -209,9 +208,9 @@ def test_only_kept_frames_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> N
 def test_decoding_stops_at_its_time_limit(ticks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every call advances the clock by a second, so the limit ends the first or second pass."""
     seconds = iter(range(1000))
-    monkeypatch.setattr(clip_files.time, "thread_time", lambda: float(next(seconds)))
-    assert clip_files.MAX_SECONDS == 5
-    monkeypatch.setattr(clip_files, "MAX_SECONDS", float(ticks))
+    monkeypatch.setattr(clips.time, "thread_time", lambda: float(next(seconds)))
+    assert clips.MAX_SECONDS == 5
+    monkeypatch.setattr(clips, "MAX_SECONDS", float(ticks))
     said = "The clip takes more than [0-9]+ seconds to decode. Make it smaller"
     assert re.match(said, refusal(animation(steps(30, 1, 100))))
     assert next(seconds) == ticks + 2, "it stopped at once"
@@ -238,7 +237,7 @@ def test_later_frame_larger_than_first_is_refused(
     """A header may promise small frames, so the size of every frame is checked."""
     assert decode_clip(by_hand((10, 10), (10, 10))).clip.frames == 2
     refusal(by_hand((10, 10), (20, 20)))
-    monkeypatch.setattr(clip_files, "MAX_MEGAPIXELS", 0.001)
+    monkeypatch.setattr(clips, "MAX_MEGAPIXELS", 0.001)
     assert "megapixels in a frame" in refusal(by_hand((10, 10), (100, 20), (10, 10)))
 
 
@@ -252,7 +251,7 @@ def test_decompression_bomb_warnings_become_refusals(filtered: Any, side: int) -
         assert "more than 2 megapixels in a frame" in refusal(content)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", CLIP_FORMATS)
 def test_damaged_file_gives_a_clip_or_an_error(kind: str) -> None:
     content, rng = animation(steps(3, 6, 8), kind, duration=50), random.Random(1)
     refused = 0
@@ -272,7 +271,7 @@ def test_damaged_file_gives_a_clip_or_an_error(kind: str) -> None:
 
 MEMORY = """
 import resource, sys
-from areaviz.data.clip_files import decode_clip
+from areaviz.media.clips import decode_clip
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 content, before = sys.stdin.buffer.read(), most()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.clips import choose_frames, prepare_frames
 from areaviz.data.moving_digits import FRAMES, SIDE, DigitBank, make_moving_digits
+from areaviz.media.clips import choose_frames, prepare_frames
 
 COUNTS = st.integers(1, 300), st.integers(2, 40)
 

@@ -17,10 +17,10 @@ from PIL import Image
 
 from areaviz.data import gold_marks
 from areaviz.data.examples import Dataset, Example
-from areaviz.data.media import SOUND
 from areaviz.intake import columns, csv_files, dataset_builder, json_files, texts
 from areaviz.intake import files as intake_files
 from areaviz.intake.texts import decode_lines
+from areaviz.media.formats import SOUND
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.sets import read_lines, read_media, read_table

@@ -13,7 +13,7 @@ import pytest
 import tifffile
 from PIL import Image
 
-from areaviz.data.pictures import decode_picture
+from areaviz.media.pictures import decode_picture
 from areaviz.trace.errors import InputError
 
 Values = npt.NDArray[np.uint16]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.data.clip_files import encode_gif
-from areaviz.data.media import CLIP, MEDIA, PICTURE, SOUND, find_medium, is_medium
-from areaviz.data.sound_files import encode_flac
+from areaviz.media.clips import encode_gif
+from areaviz.media.formats import CLIP, MEDIA, PICTURE, SOUND, find_medium, is_medium
+from areaviz.media.sounds import encode_flac
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests import fakes

@@ -20,8 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.data import pictures
-from areaviz.data.pictures import FORMATS, MEBIBYTE, decode_picture, encode_small
+from areaviz.media import pictures
+from areaviz.media.pictures import MEBIBYTE, PICTURE_FORMATS, decode_picture, encode_small
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import MAX_PICTURE_SIDE, Picture
 
@@ -83,7 +83,7 @@ def test_pixels_stay_unchanged(form: str) -> None:
     found.picture.check()
 
 
-@pytest.mark.parametrize("form", sorted(set(FORMATS) - {"GIF"}))
+@pytest.mark.parametrize("form", sorted(set(PICTURE_FORMATS) - {"GIF"}))
 def test_every_format_shows_the_same_picture(form: str) -> None:
     found = decode_picture(saved(smooth(80, 60), form)).picture
     assert np.abs(found.pixels.astype(int) - np.asarray(smooth(80, 60)).astype(int)).mean() < 4
@@ -336,7 +336,7 @@ def test_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
     )
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", PICTURE_FORMATS)
 def test_truncated_picture_is_refused(form: str) -> None:
     content = saved(Image.fromarray(picture(90, 90)), form)
     said = refusal(content[: len(content) // 2])
@@ -401,7 +401,7 @@ def test_baseline_jpeg_beyond_64_megapixels_is_refused() -> None:
 BOMBS = """
 import io, resource, struct, sys
 from tests.data.test_pictures import bombs
-from areaviz.data.pictures import decode_picture
+from areaviz.media.pictures import decode_picture
 from areaviz.trace.errors import InputError
 made = bombs()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -494,7 +494,7 @@ def test_data_outside_the_jpeg_image_is_ignored() -> None:
 def test_sixteen_megapixels_stay_within_memory() -> None:
     """The largest photograph is decoded at a reduced scale, far below its 48 MB of pixels."""
     code = (
-        "import sys, resource; from areaviz.data.pictures import decode_picture; content ="
+        "import sys, resource; from areaviz.media.pictures import decode_picture; content ="
         " sys.stdin.buffer.read();before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
         " decode_picture(content);"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
@@ -506,7 +506,7 @@ def test_sixteen_megapixels_stay_within_memory() -> None:
     assert int(run.stdout) < 40_000, "kilobytes"
 
 
-VALID = [saved(Image.fromarray(picture(16, 16)), form) for form in FORMATS]
+VALID = [saved(Image.fromarray(picture(16, 16)), form) for form in PICTURE_FORMATS]
 VALID += [
     saved(smooth(16, 16), "JPEG", progressive=True),
     saved(smooth(16, 16).convert("P"), "PNG"),

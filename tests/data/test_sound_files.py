@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from areaviz.data.sound_files import decode_sound, encode_flac
+from areaviz.media.sounds import decode_sound, encode_flac
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import RATE
 from tests import fakes

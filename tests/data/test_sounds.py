@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.sounds import LOUDNESS, NOISE, match_training_sound, normalise_loudness, resample
+from areaviz.media.sounds import LOUDNESS, NOISE, match_training_sound, normalise_loudness, resample
 from areaviz.trace.request import RATE
 
 

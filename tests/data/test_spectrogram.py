@@ -7,16 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from areaviz.data.spectrogram import (
+from areaviz.media.sounds import (
     BANDS,
     FLOOR,
     HOP,
-    RATE,
     TRANSFORM,
     WINDOW,
     compute_mel_bands,
     compute_spectrogram,
 )
+from areaviz.trace.request import RATE
 
 
 def slow_energy(samples: np.ndarray, frame: int, band: int) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from areaviz.data import synthesised_digits
-from areaviz.data.sounds import LOUDNESS
 from areaviz.data.spoken_digits import Recordings
 from areaviz.data.synthesised_digits import FIRST_SPEAKER, synthesise_recordings, synthesise_words
+from areaviz.media.sounds import LOUDNESS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import RATE
 

@@ -18,11 +18,11 @@ import pyarrow.parquet as parquet
 import soundfile
 from PIL import Image
 
-from areaviz.data.clip_files import decode_clip
 from areaviz.data.examples import Dataset
-from areaviz.data.pictures import decode_picture
-from areaviz.data.sound_files import decode_sound
 from areaviz.interactive.ribbon import make_ribbon_payload
+from areaviz.media.clips import decode_clip
+from areaviz.media.pictures import decode_picture
+from areaviz.media.sounds import decode_sound
 from areaviz.notes import exchange
 from areaviz.notes.annotations import Annotation
 from areaviz.trace import file as codec

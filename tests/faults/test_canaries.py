@@ -15,8 +15,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.data.clip_files import decode_clip
-from areaviz.data.sound_files import decode_sound
+from areaviz.media.clips import decode_clip
+from areaviz.media.sounds import decode_sound
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.dataset_form import FILES_KEY_PREFIX

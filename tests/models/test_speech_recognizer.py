@@ -8,8 +8,8 @@ import torch
 
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.attention.location import SCORINGS
-from areaviz.data.spectrogram import WINDOW
 from areaviz.data.tokenizer import START
+from areaviz.media.sounds import WINDOW
 from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.inputs import make_sound_field
 from areaviz.models.recurrent import SITE

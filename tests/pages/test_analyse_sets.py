@@ -12,8 +12,8 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
-from areaviz.data.clip_files import encode_gif
-from areaviz.data.sound_files import encode_flac
+from areaviz.media.clips import encode_gif
+from areaviz.media.sounds import encode_flac
 from areaviz.ui.analyse import dataset_form
 from tests import fakes
 from tests.pages.analysed import button, listed, opened_first, ran, uploading

@@ -16,8 +16,8 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.sound_files import DecodedSound, encode_flac
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
+from areaviz.media.sounds import DecodedSound, encode_flac
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
 from areaviz.trace.changes import Hide, Share, format_changes, parse_changes

@@ -13,9 +13,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.data.clip_files import decode_clip, encode_gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.drawing.frame_attention import find_frame_attention
+from areaviz.media.clips import decode_clip, encode_gif
 from areaviz.models.generation import GenerationModel
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 from areaviz.trace.changes import Hide, format_changes

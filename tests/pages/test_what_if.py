@@ -13,7 +13,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
-from areaviz.data import pictures
+from areaviz.media import pictures
 from areaviz.trace.areas import Area, format_span
 from areaviz.trace.changes import Gate, Hide, Weigh, format_changes
 from areaviz.trace.errors import InputError

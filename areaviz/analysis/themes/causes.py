@@ -24,7 +24,7 @@ from areaviz.analysis.themes.signature import (
 )
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.data.examples import Dataset
-from areaviz.data.media import SOUND
+from areaviz.media.formats import SOUND
 from areaviz.trace.changes import Change
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Run, Trace

@@ -7,8 +7,8 @@ from typing import Self
 
 import streamlit as st
 
-from areaviz.data.sound_files import FORMATS_TEXT, MAX_MEGABYTES, decode_sound
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
+from areaviz.media.sounds import MAX_SOUND_MEGABYTES, SOUND_FORMATS_TEXT, decode_sound
 from areaviz.trace.changes import Share
 from areaviz.trace.request import SECONDS, Request
 from areaviz.ui.app.page import Page
@@ -43,8 +43,8 @@ class ListenState(MediumState, ModelState, WhatIfState):
         sample_label="Recording",
         decode=decode_sound,
         file_label="Sound file",
-        formats=f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {SECONDS[1]:.0f} seconds",
-        megabytes=MAX_MEGABYTES,
+        formats=f"{SOUND_FORMATS_TEXT}, at most {MAX_SOUND_MEGABYTES} MB and {SECONDS[1]:.0f} seconds",
+        megabytes=MAX_SOUND_MEGABYTES,
         about=lambda sound: f"{sound.seconds:.1f} seconds",
         recorder="Say digits in English, one after the other",
     )

@@ -14,11 +14,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.data.picture_samples import SAMPLES, encode_thumbnail, get_sample, list_sample_names
-from areaviz.data.pictures import (
-    FORMATS_TEXT,
+from areaviz.media.pictures import (
     MAX_BASELINE_MEGAPIXELS,
-    MAX_MEGABYTES,
     MAX_MEGAPIXELS,
+    MAX_PICTURE_MEGABYTES,
+    PICTURE_FORMATS_TEXT,
     Decoded,
     decode_picture,
     encode_small,
@@ -185,9 +185,9 @@ def _draw_uploader(page: PicturePage) -> None:
         key=key,
         on_change=take_file,
         args=_get_take_arguments(page, key),
-        max_upload_size=MAX_MEGABYTES,
+        max_upload_size=MAX_PICTURE_MEGABYTES,
         help=(
-            f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
+            f"{PICTURE_FORMATS_TEXT}, at most {MAX_PICTURE_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
             f" {MAX_BASELINE_MEGAPIXELS} as an ordinary JPEG. It stays in this session and is not"
             " stored."
         ),

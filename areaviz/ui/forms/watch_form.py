@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from areaviz.data.clip_files import (
-    CONVERT,
-    FORMATS_TEXT,
-    MAX_MEGABYTES,
+from areaviz.data.clip_samples import SAMPLES, clip_sample
+from areaviz.media.clips import (
+    CLIP_FORMATS_TEXT,
+    CONVERT_TO_CLIP,
+    MAX_CLIP_MEGABYTES,
     MOST_FRAMES,
     decode_clip,
 )
-from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards
@@ -32,10 +32,10 @@ class WatchState(MediumState, ModelState, WhatIfState):
         sample_label="What happens",
         decode=decode_clip,
         file_label="Animation",
-        formats=f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MOST_FRAMES} frames",
-        megabytes=MAX_MEGABYTES,
+        formats=f"{CLIP_FORMATS_TEXT}, at most {MAX_CLIP_MEGABYTES} MB and {MOST_FRAMES} frames",
+        megabytes=MAX_CLIP_MEGABYTES,
         about=lambda clip: f"{clip.frames} frames of {clip.width} × {clip.height} pixels",
-        advice=f"Of a recorded video (MP4, WebM) make a GIF first, for example by `{CONVERT}`",
+        advice=f"Of a recorded video (MP4, WebM) make a GIF first, for example by `{CONVERT_TO_CLIP}`",
     )
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from areaviz.data.picture_samples import get_sample, list_sample_names
-from areaviz.data.pictures import Decoded
+from areaviz.media.pictures import Decoded
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Link

@@ -1,8 +1,4 @@
-"""Safe decoding of uploaded animations: any file becomes a short clip or a clear error.
-
-The content of a file determines its format, and its header gives its size. Only the frames that a
-clip keeps are scaled down, and decoding stops after a limited time.
-"""
+"""Clips: the form that video captioners read, and safe decoding of uploaded animations."""
 
 from __future__ import annotations
 
@@ -12,23 +8,86 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
-from areaviz.data.clips import Pixels, choose_frames
-from areaviz.data.format_names import name_file_kind
+from areaviz.media.formats import name_file_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import FRAMES, MAX_CLIP_SIDE, MILLISECONDS, Clip
 
-FORMATS = ("GIF", "WEBP", "PNG")
-FORMATS_TEXT = "GIF, WebP or animated PNG"
-MAX_MEGABYTES = 10
+# Clips in the form a video captioner was trained on: a fixed number of small square frames.
+#
+# Drawings are converted to grey, light on dark. Recordings keep their colours.
+#
+# Shapes: F frames of a clip, N of them, H, W of a frame in pixels, S side of a model's frame, C = 1
+# or 3 channels.
+
+
+Pixels = npt.NDArray[np.uint8]
+_GREY = np.array([0.299, 0.587, 0.114], np.float32)
+"""Weights of red, green and blue in a grey value (ITU-R BT.601)."""
+
+
+def choose_frames(frames: int, wanted: int) -> npt.NDArray[np.int64]:
+    """Return the indices of `wanted` frames, evenly spaced from first to last: int64 [N].
+
+    Some frames of a shorter clip are repeated.
+    """
+    return np.linspace(0, frames - 1, wanted).round().astype(np.int64)
+
+
+def prepare_frames(pixels_FHWC: Pixels, wanted: int, side: int, colour: bool = False) -> Pixels:
+    """Return `wanted` frames of a clip as squares: uint8 [N, S, S], in colour [N, S, S, 3].
+
+    Each frame is scaled as a whole and keeps its proportions. Without colour, a clip with light
+    edges is assumed to be dark on light and is inverted.
+    """
+    chosen_NHWC = pixels_FHWC[choose_frames(len(pixels_FHWC), wanted)]
+    if colour:
+        return _scale_to_squares(chosen_NHWC.astype(np.float32), side)
+    edges = [chosen_NHWC[:, 0], chosen_NHWC[:, -1], chosen_NHWC[:, :, 0], chosen_NHWC[:, :, -1]]
+    is_dark_on_light = np.median(np.concatenate([edge.ravel() for edge in edges])) > 127
+    grey_NHW1 = (chosen_NHWC.astype(np.float32) @ _GREY)[..., None]
+    return _scale_to_squares(grey_NHW1, side, is_dark_on_light)[..., 0]
+
+
+def _scale_to_squares(
+    pixels_NHWC: npt.NDArray[np.float32], side: int, is_negative: bool = False
+) -> Pixels:
+    """Scale frames to squares with black margins, keeping their proportions: [N, S, S, C]."""
+    count, height, width, channels = pixels_NHWC.shape
+    found = np.zeros((count, side, side, channels), np.uint8)
+    scale = side / max(height, width)
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    left, top = (side - size[0]) // 2, (side - size[1]) // 2
+    # Imported here, so that clips can be read and described without torch.
+    import torch
+    from torch.nn import functional as F
+
+    pixels_NCHW = torch.from_numpy(pixels_NHWC).movedim(3, 1)
+    small_NCHW = F.interpolate(pixels_NCHW, size[::-1], mode="bilinear", antialias=True)
+    small_NHWC = small_NCHW.round().clamp(0, 255).to(torch.uint8).movedim(1, 3).numpy()
+    shown_NHWC = 255 - small_NHWC if is_negative else small_NHWC
+    found[:, top : top + size[1], left : left + size[0]] = shown_NHWC
+    return found
+
+
+# Safe decoding of uploaded animations: any file becomes a short clip or a clear error.
+#
+# The content of a file determines its format, and its header gives its size. Only the frames that a
+# clip keeps are scaled down, and decoding stops after a limited time.
+
+
+CLIP_FORMATS = ("GIF", "WEBP", "PNG")
+CLIP_FORMATS_TEXT = "GIF, WebP or animated PNG"
+MAX_CLIP_MEGABYTES = 10
 # Limits of a file: megapixels of one frame, number of frames, and megapixels of all frames. A clip
 # keeps fewer frames.
 MAX_MEGAPIXELS, MOST_FRAMES, MOST_DECODED = 2, 300, 128
 # Maximum processor time for one file in seconds, because even small files may take long to decode.
 MAX_SECONDS = 5.0
 # The command that converts a recorded video to a clip: 32 frames of its first four seconds.
-CONVERT = "ffmpeg -i video.mp4 -t 4 -vf fps=8,scale=128:-1 clip.gif"
+CONVERT_TO_CLIP = "ffmpeg -i video.mp4 -t 4 -vf fps=8,scale=128:-1 clip.gif"
 # Duration of a frame in milliseconds, if the file does not give one.
 _USUAL = 100
 
@@ -50,15 +109,15 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
             300 frames, or with frames that are too large or take too long to decode.
     """
     if not content:
-        raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} file.")
-    if len(content) > MAX_MEGABYTES << 20:
+        raise InputError(f"The file is empty. Choose a {CLIP_FORMATS_TEXT} file.")
+    if len(content) > MAX_CLIP_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is {MAX_MEGABYTES} MB."
+            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is {MAX_CLIP_MEGABYTES} MB."
             " Make the clip shorter or smaller and choose it again."
         )
     if "video" in name_file_kind(content):
         raise InputError(
-            f"Video files are not supported. Convert the video to GIF, for example with: {CONVERT}"
+            f"Video files are not supported. Convert the video to GIF, for example with: {CONVERT_TO_CLIP}"
         )
     frames, count, milliseconds = _read_frames(content)
     notes = []
@@ -79,7 +138,7 @@ def has_several_frames(content: bytes | Path) -> bool:
     """
     try:
         source = content if isinstance(content, Path) else io.BytesIO(content)
-        with Image.open(source, formats=FORMATS) as image:
+        with Image.open(source, formats=CLIP_FORMATS) as image:
             return bool(getattr(image, "is_animated", False))
     except Exception:  # decoders raise many kinds of errors
         return False
@@ -104,10 +163,10 @@ def _read_frames(content: bytes) -> tuple[list[Pixels], int, int]:
     """
     kind = name_file_kind(content)
     is_known = any(f" {name} " in kind for name in ("GIF", "WebP", "PNG"))
-    what = kind if kind and not is_known else f"not a {FORMATS_TEXT} file, or it is damaged"
+    what = kind if kind and not is_known else f"not a {CLIP_FORMATS_TEXT} file, or it is damaged"
     damaged = InputError(f"The file is {what}. Save the clip as GIF and choose that file.")
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        with Image.open(io.BytesIO(content), formats=CLIP_FORMATS) as image:
             clock = _Clock()
             count = _count_frames(image, clock)
             if count < FRAMES[0]:

@@ -1,18 +1,88 @@
-"""The kinds of files in a dataset: pictures, sounds or clips. All its files are of one kind.
-
-The content of a file is checked when a model runs on its example. The decoder and limits are the
-same as for uploads on the page for that kind of file.
-"""
+"""File formats of media: their names, their extensions, and the medium of a dataset."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from areaviz.data.file_kinds import get_extension
 from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES, InputError, shorten
 from areaviz.trace.request import Clip, Picture, Sound
+
+# Names of file formats, so that errors can name the format of an unsupported file.
+
+
+# For ISO base media files: the brands after "ftyp".
+_BRANDS = {
+    "an HEIC photograph": (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"),
+    "an AVIF picture": (b"avif", b"avis"),
+    "an M4A recording": (b"M4A ", b"M4B ", b"F4A "),
+    "a QuickTime video": (b"qt  ",),
+    "a 3GP video": (b"3gp4", b"3gp5", b"3gp6", b"3g2a"),
+}
+# The first bytes of other formats.
+_STARTS = {
+    "a WMA or WMV file": b"\x30\x26\xb2\x75\x8e\x66\xcf\x11",
+    "an AMR recording": b"#!AMR",
+    "a CAF recording": b"caff",
+    "an AU recording": b".snd",
+    "a Wave64 recording": b"riff\x2e\x91\xcf\x11",
+    "a MIDI file, which has notes and no sound": b"MThd",
+    "a Matroska or WebM video": b"\x1aE\xdf\xa3",
+    "a PDF document": b"%PDF",
+    "a ZIP archive or an office document": b"PK\x03\x04",
+    "a Photoshop document": b"8BPS",
+    "a JPEG XL picture": b"\x00\x00\x00\x0cJXL ",
+    "a JPEG 2000 picture": b"\x00\x00\x00\x0cjP  ",
+    "an OpenEXR picture": b"\x76\x2f\x31\x01",
+    "an icon": b"\x00\x00\x01\x00",
+    "a JPEG picture": b"\xff\xd8\xff",
+    "a PNG picture": b"\x89PNG\r\n\x1a\n",
+    "a GIF picture": b"GIF8",
+    "a BMP picture": b"BM",
+    "a TIFF picture": b"II*\x00",
+    "a big-endian TIFF picture": b"MM\x00*",
+    "a FLAC recording": b"fLaC",
+    "an Ogg recording": b"OggS",
+    "an MP3 recording": b"ID3",
+}
+
+
+def name_file_kind(content: bytes) -> str:
+    """Return what a file is, with its article, such as "an M4A recording", or "" if unknown."""
+    if content[4:8] == b"ftyp":
+        brand = content[8:12]
+        for kind, brands in _BRANDS.items():
+            if brand in brands:
+                return kind
+        return "an MP4 video"
+    if content.startswith(b"RIFF"):
+        forms = {b"WAVE": "a WAV recording", b"AVI ": "an AVI video", b"WEBP": "a WebP picture"}
+        return forms.get(content[8:12], "")
+    for kind, start in _STARTS.items():
+        if content.startswith(start):
+            return kind
+    # In the header of an MPEG audio frame, layer 0 means AAC.
+    if content[:1] == b"\xff" and len(content) > 1 and content[1] & 0xF6 == 0xF0:
+        return "an AAC recording"
+    begins = content[:4096].lower()
+    is_svg = begins.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") and b"<svg" in begins
+    return "an SVG drawing" if is_svg else ""
+
+
+# The extension of a file name, by which pictures, sounds and clips are recognised.
+
+
+def get_extension(name: str) -> str:
+    """Return the last extension of a file name in lower case, such as ".png", or ""."""
+    return PurePosixPath(name).suffix.lower()
+
+
+# The kinds of files in a dataset: pictures, sounds or clips. All its files are of one kind.
+#
+# The content of a file is checked when a model runs on its example. The decoder and limits are the
+# same as for uploads on the page for that kind of file.
+
 
 PICTURE, SOUND, CLIP = "picture", "sound", "clip"
 """The kinds of files, which are also fields of a request."""
@@ -38,19 +108,19 @@ class Medium:
 # Decoders are imported inside these functions, because a machine that only trains and measures may
 # lack their packages.
 def _decode_picture(content: bytes, name: str) -> Picture:
-    from areaviz.data.pictures import decode_picture
+    from areaviz.media.pictures import decode_picture
 
     return decode_picture(content, name).picture
 
 
 def _decode_sound(content: bytes, name: str) -> Sound:
-    from areaviz.data.sound_files import decode_sound
+    from areaviz.media.sounds import decode_sound
 
     return decode_sound(content, name).sound
 
 
 def _decode_clip(content: bytes, name: str) -> Clip:
-    from areaviz.data.clip_files import decode_clip
+    from areaviz.media.clips import decode_clip
 
     return decode_clip(content, name).clip
 
@@ -120,6 +190,6 @@ def find_medium(files: Mapping[str, bytes | Path]) -> str:
 def _are_clips(names: Sequence[str], first: bytes | Path) -> bool:
     if any(get_extension(name) not in MEDIA[CLIP].endings for name in names):
         return False
-    from areaviz.data.clip_files import has_several_frames
+    from areaviz.media.clips import has_several_frames
 
     return has_several_frames(first)
