@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from areaviz.data.paths import ROOT, find_checkpoints_folder
+from areaviz.samples.paths import ROOT, find_checkpoints_folder
 from benchmarks.report import command, markdown, processor, publish
 
 MODELS = ("token-boundary", "char-tiny-area")

@@ -24,7 +24,7 @@ from scipy.optimize import nnls
 from areaviz.backend.costs import TABLE, Cost, Costs, count_attended_items, estimate_items_read
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
-from areaviz.data.paths import CHECKPOINTS, OPENINGS, ROOT
+from areaviz.samples.paths import CHECKPOINTS, OPENINGS, ROOT
 from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request

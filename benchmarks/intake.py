@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from areaviz.data.paths import ROOT
+from areaviz.samples.paths import ROOT
 from benchmarks.intake_files import FILES, LINES, example_rows
 from benchmarks.report import command, markdown, processor, publish
 
@@ -24,7 +24,7 @@ from benchmarks.report import command, markdown, processor, publish
 LIMITS, PARQUET_LIMITS = (200, 20), (600, 160)
 _MEASURED = """
 import re, sys, time
-import areaviz.data.examples
+import areaviz.samples.dataset
 from pathlib import Path
 path = Path(sys.argv[1])
 files = {path.name: path.read_bytes()}

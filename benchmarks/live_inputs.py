@@ -12,12 +12,11 @@ from PIL import Image
 
 from areaviz.cards.card import read_card
 from areaviz.data.babi import read_questions
-from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.multi30k import read_captions
-from areaviz.data.paths import CHECKPOINTS, find_data_folder
-from areaviz.data.picture_samples import get_sample
-from areaviz.data.strokes import draw_digits
 from areaviz.media.pictures import decode_picture
+from areaviz.samples.digits import compose_scenes, draw_digits
+from areaviz.samples.own_media import get_picture_sample
+from areaviz.samples.paths import CHECKPOINTS, find_data_folder
 from areaviz.trace.request import Request
 
 SENTENCES, OTHERS = 200, 100
@@ -75,7 +74,7 @@ def scene_files(name: str) -> Iterator[Given]:
     """Yield picture files with random parts of scenes."""
     rng = np.random.default_rng(13)
     for number in range(OTHERS):
-        scene = Image.fromarray(get_sample(SCENES[number % len(SCENES)]).pixels)
+        scene = Image.fromarray(get_picture_sample(SCENES[number % len(SCENES)]).pixels)
         side = min(scene.size)
         cut, left, top = side - rng.integers(0, side // 2), rng.integers(9), rng.integers(9)
         part = scene.crop((int(left), int(top), int(left + cut), int(top + cut)))

@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from areaviz.data.scenes import make_scene
+from areaviz.samples.scenes import make_scene
 from benchmarks.browser import chromium, hovers_and_switches, opened
 from benchmarks.report import command, markdown, percentile, processor, publish
 from tests.browser.server import Server

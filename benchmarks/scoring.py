@@ -19,8 +19,8 @@ from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import build_table, summarise_table
-from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.overlap import score_sentences
+from areaviz.samples.dataset import Dataset, Example
 
 WORDS, SHORTEST, LONGEST, WRONG = 3000, 6, 20, 0.3
 

@@ -27,7 +27,7 @@ from areaviz.backend.access import compute_digest, read_token, write_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
-from areaviz.data.paths import CHECKPOINTS, ROOT
+from areaviz.samples.paths import CHECKPOINTS, ROOT
 from areaviz.server.api import Api
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace import file

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from areaviz.data.paths import ROOT
+from areaviz.samples.paths import ROOT
 from benchmarks.browser import chromium, first_view, opened
 from benchmarks.report import command, markdown, processor, publish
 

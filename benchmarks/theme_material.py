@@ -15,7 +15,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.themes.material import Material, Score, Written
 from areaviz.analysis.themes.table_themes import OF_THE_MODEL
-from areaviz.data.scenes import Scene, make_scenes
+from areaviz.samples.scenes import Scene, make_scenes
 from benchmarks.theme_plants import made_metadata
 
 TRANSLATORS = ("token-boundary", "recurrent-additive")

@@ -28,7 +28,7 @@ import numpy as np
 from areaviz.backend.access import name_reader_cookie
 from areaviz.backend.costs import Costs
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.shares.limits import QUESTION_SECONDS
 from areaviz.trace.request import Request
 from benchmarks.report import processor

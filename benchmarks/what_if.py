@@ -34,10 +34,10 @@ from areaviz.attention.multihead import KeysAndValues
 from areaviz.attention.spec import AreaSpec
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
-from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.paths import CHECKPOINTS
 from areaviz.evaluation.faithfulness import measure_faithfulness
 from areaviz.evaluation.probe import Probe
+from areaviz.samples.paths import CHECKPOINTS
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.changes import Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import areaviz
 from areaviz.backend.local import LocalBackend
-from areaviz.data.paths import CHECKPOINTS
-from areaviz.data.picture_samples import get_sample
 from areaviz.media.pictures import decode_picture
+from areaviz.samples.own_media import get_picture_sample
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.request import Request
 
 
@@ -21,7 +21,7 @@ def main(folder: Path, file: Path | None = None) -> None:
 
     The picture is a file or a sample of the app.
     """
-    picture = decode_picture(file.read_bytes()).picture if file else get_sample("scene-34")
+    picture = decode_picture(file.read_bytes()).picture if file else get_picture_sample("scene-34")
     model = "photo-captions-area" if file else "scene-captions-boundary"
     backend = LocalBackend(CHECKPOINTS)
     trace = backend.trace(Request(model, "", picture=picture))

@@ -6,7 +6,7 @@ python examples/compare_models.py
 from __future__ import annotations
 
 from areaviz.backend.local import LocalBackend
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.query import head_summary
 from areaviz.trace.request import Request
 

@@ -6,7 +6,7 @@ Open this file in an editor that runs cells (# %%), or paste the cells into Jupy
 # %% Load a stored trace. A model can make one, too: see translate_and_export.py
 
 import areaviz
-from areaviz.data.paths import ASSETS
+from areaviz.samples.paths import ASSETS
 from areaviz.trace import file
 from areaviz.trace.request import Focus
 

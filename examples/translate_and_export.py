@@ -10,7 +10,7 @@ from pathlib import Path
 
 import areaviz
 from areaviz.backend.local import LocalBackend
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.request import Focus, Request
 
 SENTENCE = "Two children in red boots jump over a puddle."

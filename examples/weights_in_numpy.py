@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from areaviz.data.paths import ASSETS
+from areaviz.samples.paths import ASSETS
 from areaviz.trace import file as codec
 from areaviz.trace.query import coverage, top_areas
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from areaviz.data.scenes import make_scene
+from areaviz.samples.scenes import make_scene
 
 SPLITS = {"train": 12, "val": 4, "test": 4}
 

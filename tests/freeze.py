@@ -45,7 +45,6 @@ from areaviz.cards.result_tables import format_results, format_summary
 from areaviz.cli import build, list_commands
 from areaviz.cli.figures import with_findings, with_forms
 from areaviz.cli.live import make_live_html
-from areaviz.data.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.export import format_json
 from areaviz.drawing.sites import list_sites
@@ -54,6 +53,7 @@ from areaviz.interactive.message import serialise_payload
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.export import export
 from areaviz.publish.figures import POINTED
+from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
 from areaviz.server.openapi import make_api_text
 from areaviz.site.gallery import list_stored_traces
 from areaviz.site.pages import make_site

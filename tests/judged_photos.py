@@ -16,11 +16,11 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.cards.result_tables import format_markdown_row
 from areaviz.cli.figures import replace_marked
-from areaviz.data.grounding import FUNCTION_WORDS
-from areaviz.data.paths import CHECKPOINTS, ROOT
-from areaviz.data.picture_samples import PHOTOS, get_sample
 from areaviz.media.pictures import decode_picture
 from areaviz.metrics.pointing import Box
+from areaviz.samples.dataset import FUNCTION_WORDS
+from areaviz.samples.own_media import PHOTOS, get_picture_sample
+from areaviz.samples.paths import CHECKPOINTS, ROOT
 from areaviz.trace.request import Picture, Request
 from tests.lit_places import lit_places
 
@@ -81,7 +81,7 @@ class Judged:
 def picture(name: str) -> Picture:
     """Return one of the ten photographs."""
     if name in PHOTOS:
-        return get_sample(name)
+        return get_picture_sample(name)
     file = distribution("scikit-image").locate_file(f"skimage/data/{name}.png")
     return decode_picture(Path(str(file)).read_bytes()).picture
 

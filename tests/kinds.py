@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from areaviz.cards.card import Card, write_card
-from areaviz.data.clip_samples import clip_sample
 from areaviz.data.story_questions import split_sentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.trees import make_flat_tree
@@ -30,6 +29,7 @@ from areaviz.models.ram import RamConfig
 from areaviz.models.speech_recognizer import ListenerConfig
 from areaviz.models.text_decoder import TextDecoderConfig
 from areaviz.models.video_captioner import WatcherConfig
+from areaviz.samples.own_media import get_clip_sample
 from areaviz.trace.changes import Change, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes, tiny
@@ -104,7 +104,7 @@ _CASES = (
         "Spoken digits",
     ),
     Case(
-        Request("clip", "", clip=clip_sample("three-left-grows"), target="a red circle"),
+        Request("clip", "", clip=get_clip_sample("three-left-grows"), target="a red circle"),
         CROSS,
         ("clip",),
         Hide("clip", (1,)),

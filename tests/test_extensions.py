@@ -19,8 +19,8 @@ import pytest
 from areaviz import cli, extensions
 from areaviz.analysis import measures
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
-from areaviz.data.examples import Example
 from areaviz.extensions import ExtensibleRegistry
+from areaviz.samples.dataset import Example
 from areaviz.trace.errors import BackendError
 from tests import fakes
 from tests.sampled import sampled
@@ -33,7 +33,7 @@ from pathlib import Path
 from areaviz.analysis.measures import MEASURES, compute_metrics
 from areaviz.backend.local import LocalBackend
 from areaviz.cli import main
-from areaviz.data.examples import Example
+from areaviz.samples.dataset import Example
 from areaviz.trace import codec
 from areaviz.trace.document import validate
 from areaviz.views import VIEWS

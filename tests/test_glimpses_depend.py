@@ -13,9 +13,8 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card, read_card
-from areaviz.data.digit_scenes import compose_scenes
-from areaviz.data.strokes import draw_digits
 from areaviz.drawing.gaze_steps import CONTEXT, GLIMPSES, TRANSFORMER, compute_centres
+from areaviz.samples.digits import compose_scenes, draw_digits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Picture, Request
 

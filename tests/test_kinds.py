@@ -30,7 +30,6 @@ from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
 from areaviz.cli.validate import describe_file, read_schema
-from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.drawing.export import Paper
 from areaviz.drawing.sites import list_sites, name_site
 from areaviz.evaluation.faithfulness import measure_inputs
@@ -40,6 +39,7 @@ from areaviz.media.sounds import encode_flac
 from areaviz.publish.component_kinds import find_kind
 from areaviz.publish.export import export
 from areaviz.publish.python_lines import write_python_lines
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.server.api import Api
 from areaviz.trace import file as codec
 from areaviz.trace import query

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
-from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.metrics.speech import count_edits, find_boundary_hits
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
+from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.changes import Hide, Share
 from areaviz.trace.record import Trace
@@ -35,9 +35,9 @@ def weights(trace: Trace) -> FloatArray:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "digits-long"])
+@pytest.mark.parametrize("name", [name for name in SOUND_SAMPLES if name != "digits-long"])
 def test_sample_digits_are_heard_at_their_times(listener: GenerationModel, name: str) -> None:
-    sample = SAMPLES[name]
+    sample = SOUND_SAMPLES[name]
     trace = heard(listener, get_sound_sample(name))
     assert count_edits(trace.fields["target"].raw.strip(), sample.text) <= 1
     bounds = []

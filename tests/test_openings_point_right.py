@@ -11,13 +11,12 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
-from areaviz.data import clip_samples, sound_samples
-from areaviz.data.grounding import GroundedSentence
-from areaviz.data.paths import CHECKPOINTS
-from areaviz.data.picture_samples import find_scene_sample, get_sample, list_sample_names
-from areaviz.data.scene_grammar import COLOURS, MASK
-from areaviz.data.scenes import TIE
 from areaviz.metrics.pointing import Box
+from areaviz.samples import own_media
+from areaviz.samples.dataset import GroundedSentence
+from areaviz.samples.own_media import find_scene_sample, get_picture_sample, list_picture_names
+from areaviz.samples.paths import CHECKPOINTS
+from areaviz.samples.scenes import COLOURS, MASK, TIE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import FIRST_SAMPLES, FIRST_SAMPLES_OF_TASK
@@ -30,7 +29,7 @@ ENOUGH = 0.75
 THIRD = 1 / 3
 """The largest share of a clip, whose areas have up to five of 16 frames."""
 CAPTIONED = {one.picture for one in EXAMPLES if one.page == "pages/caption.py"}
-OFFERED = list_sample_names("scene")[:5]
+OFFERED = list_picture_names("scene")[:5]
 """The samples that Caption shows without opening the list."""
 (TRANSLATED,) = [one for one in EXAMPLES if one.page == "pages/translate_picture.py"]
 """The example of Translate with a picture."""
@@ -67,13 +66,14 @@ def test_examples_are_those_verified_here() -> None:
         find_scene_sample(name) for name in CAPTIONED
     )
     assert (
-        next(iter(sound_samples.SAMPLES)) in HEARD and next(iter(clip_samples.SAMPLES)) in WATCHED
+        next(iter(own_media.SOUND_SAMPLES)) in HEARD
+        and next(iter(own_media.CLIP_SAMPLES)) in WATCHED
     )
 
 
 @pytest.mark.parametrize("name", sorted(CAPTIONED.union(OFFERED)))
 def test_captions_are_right_and_highlight_named_things(backend: LocalBackend, name: str) -> None:
-    trace = backend.trace(Request(TASKS["caption"].opens, "", picture=get_sample(name)))
+    trace = backend.trace(Request(TASKS["caption"].opens, "", picture=get_picture_sample(name)))
     caption = trace.fields["target"].raw
     found = lit(backend, trace, dict(true_of(name)[caption].boxes))
     assert found.share >= ENOUGH and found.right > found.middle
@@ -84,7 +84,7 @@ def test_captions_of_the_compared_model_are_true(backend: LocalBackend, name: st
     cards = {one.name: one for one in backend.models().values() if one.task == "caption"}
     other = find_counterpart(cards[TASKS["caption"].opens], cards)
     assert other is not None
-    compared = backend.trace(Request(other.name, "", picture=get_sample(name)))
+    compared = backend.trace(Request(other.name, "", picture=get_picture_sample(name)))
     assert compared.fields["target"].raw in true_of(name)
 
 
@@ -106,7 +106,9 @@ def test_picture_translations_are_right_and_highlight_named_things(
     assert words[hidden] in COLOURS
     assert name != TRANSLATED.picture or " ".join(words) == TRANSLATED.text
     words[hidden] = MASK
-    trace = backend.trace(Request(TASKS[task].opens, " ".join(words), picture=get_sample(name)))
+    trace = backend.trace(
+        Request(TASKS[task].opens, " ".join(words), picture=get_picture_sample(name))
+    )
     assert trace.fields["target"].raw == scene.german.text
     # The German words of this sentence have the order of the English ones.
     site = TRANSLATED.focus.site
@@ -116,7 +118,7 @@ def test_picture_translations_are_right_and_highlight_named_things(
 
 @pytest.mark.parametrize("name", sorted(HEARD))
 def test_digits_are_right_and_highlight_their_sounds(backend: LocalBackend, name: str) -> None:
-    spoken, sound = sound_samples.SAMPLES[name], sound_samples.get_sound_sample(name)
+    spoken, sound = own_media.SOUND_SAMPLES[name], own_media.get_sound_sample(name)
     trace = backend.trace(Request(TASKS["speech"].opens, "", sound=sound))
     assert trace.fields["target"].raw.strip() == spoken.text
     times = list(zip(spoken.starts, spoken.ends, strict=True))
@@ -126,8 +128,8 @@ def test_digits_are_right_and_highlight_their_sounds(backend: LocalBackend, name
 
 @pytest.mark.parametrize("name", sorted(WATCHED))
 def test_actions_are_right_and_highlight_their_frames(backend: LocalBackend, name: str) -> None:
-    acted = clip_samples.SAMPLES[name]
-    trace = backend.trace(Request(TASKS["video"].opens, "", clip=clip_samples.clip_sample(name)))
+    acted = own_media.CLIP_SAMPLES[name]
+    trace = backend.trace(Request(TASKS["video"].opens, "", clip=own_media.get_clip_sample(name)))
     assert trace.fields["target"].raw == acted.text
     words, frames = acted.text.split(), trace.maps[SITE].grid.width
     boxes: dict[int, Sequence[Box]] = {}

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.data.gold_marks import read_links
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.dataset import read_links
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.request import Request
 from areaviz.ui.app.state import choose_default_model
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES

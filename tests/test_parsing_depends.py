@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.data.answer_samples import separate_punctuation
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.recurrent import SITE
+from areaviz.samples.reasoning import SENTENCES, separate_punctuation
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.kinds import is_opening, read_tree
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.reason_samples import SENTENCES
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 NAME = "parser-boundary"

@@ -9,8 +9,8 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
+from areaviz.samples.reasoning import POINTS, STORIES
 from areaviz.trace.request import Request
-from areaviz.ui.forms.reason_samples import POINTS, STORIES
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 CARDS = [read_card(path) for path in sorted(CHECKPOINTS.glob("*/card.json"))]

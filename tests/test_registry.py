@@ -11,21 +11,24 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.answer_samples import separate_punctuation
-from areaviz.data.clip_samples import clip_sample
-from areaviz.data.picture_samples import get_sample, get_sample_sentence, list_sample_names
-from areaviz.data.sound_samples import get_sound_sample
 from areaviz.drawing.base import View, figure_caption
 from areaviz.models import MODELS
 from areaviz.models.digit_reader import DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.pointing_model import PointingModel
+from areaviz.samples.own_media import (
+    get_clip_sample,
+    get_picture_sample,
+    get_picture_sentence,
+    get_sound_sample,
+    list_picture_names,
+)
+from areaviz.samples.reasoning import POINTS, SENTENCES, STORIES, separate_punctuation
 from areaviz.trace import file
 from areaviz.trace.document import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.views import VIEWS
 from tests.pages import folder
@@ -70,16 +73,16 @@ def asked(name: str) -> Request:
     if card.task == "speech":
         return Request(name, "", sound=get_sound_sample("digits-plain"))
     if card.task == "video":
-        return Request(name, "", clip=clip_sample("three-left-grows"))
+        return Request(name, "", clip=get_clip_sample("three-left-grows"))
     if card.task == "parsing":
         return Request(name, separate_punctuation(SENTENCES[0]))
     if card.task in REASONING:
         return Request(name, REASONING[card.task])
     pictured = "photo" if card.pictures == "photos" else "scene"
     kind = KINDS[str(card.config["kind"])] if card.task == "digits" else pictured
-    shown = list_sample_names(kind)[0]
-    text = get_sample_sentence(shown) if card.task == "picture translation" else ""
-    return Request(name, text, picture=get_sample(shown))
+    shown = list_picture_names(kind)[0]
+    text = get_picture_sentence(shown) if card.task == "picture translation" else ""
+    return Request(name, text, picture=get_picture_sample(shown))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +95,9 @@ def untrained() -> Trace:
     """Return a trace of a deep recurrent attention model, of which none is shipped."""
     made = replace(folder.card("dram", "location-wise hard"), family="dram", task="digits")
     reader = DigitReader(made, Dram(DramConfig(width=16)).eval(), 100, 0)
-    return reader.trace([Request("dram", "", picture=get_sample(list_sample_names("pair")[0]))])[0]
+    return reader.trace(
+        [Request("dram", "", picture=get_picture_sample(list_picture_names("pair")[0]))]
+    )[0]
 
 
 def untrained_pointer() -> Trace:

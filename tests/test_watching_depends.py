@@ -10,10 +10,10 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.clip_samples import SAMPLES, clip_of, clip_sample
-from areaviz.data.moving_digits import DigitBank, MovingDigit, render_actions
-from areaviz.data.paths import CHECKPOINTS
 from areaviz.models.generation import GenerationModel
+from areaviz.samples.digits import DigitBank, MovingDigit, render_actions
+from areaviz.samples.own_media import CLIP_SAMPLES, get_clip_sample, make_clip
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares, top_areas
@@ -21,7 +21,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Clip, Request
 
 NAME, SITE = "video-both", "encoder-decoder"
-SENTENCE = SAMPLES["three-left-grows"].text
+SENTENCE = CLIP_SAMPLES["three-left-grows"].text
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +52,17 @@ def test_its_page_opens_with_it(watcher: GenerationModel) -> None:
 
 def test_sample_clips_are_described_right(watcher: GenerationModel) -> None:
     right = [
-        seen(watcher, clip_sample(name)).fields["target"].raw == sample.text
-        for name, sample in SAMPLES.items()
+        seen(watcher, get_clip_sample(name)).fields["target"].raw == sample.text
+        for name, sample in CLIP_SAMPLES.items()
     ]
     assert sum(right) >= 4
 
 
 def test_words_of_an_action_attend_to_its_frames(watcher: GenerationModel) -> None:
     hits = []
-    for name, sample in SAMPLES.items():
-        trace = seen(watcher, clip_sample(name), sample.text)
-        frames = clip_sample(name).pixels[..., 0]
+    for name, sample in CLIP_SAMPLES.items():
+        trace = seen(watcher, get_clip_sample(name), sample.text)
+        frames = get_clip_sample(name).pixels[..., 0]
         gold = MovingDigit(frames, sample.digit, sample.actions, sample.windows).gold()
         hits.append(
             all(
@@ -75,11 +75,11 @@ def test_words_of_an_action_attend_to_its_frames(watcher: GenerationModel) -> No
 
 
 def test_different_and_still_clips_change_the_attention(watcher: GenerationModel) -> None:
-    clip = clip_sample("three-left-grows")
+    clip = get_clip_sample("three-left-grows")
     plain = weights(seen(watcher, clip, SENTENCE))
     np.testing.assert_array_equal(weights(seen(watcher, clip, SENTENCE)), plain)
     still = clip.pixels[:1].repeat(clip.frames, 0)
-    others = [clip_sample("eight-shrinks-right"), Clip.of("still", still)]
+    others = [get_clip_sample("eight-shrinks-right"), Clip.of("still", still)]
     for other in others:
         changed = weights(seen(watcher, other, SENTENCE))
         # At least a quarter of the attention of some word for an action moves.
@@ -96,7 +96,7 @@ def test_delayed_action_delays_the_attention(watcher: GenerationModel) -> None:
             # The seed gives identical drawings and places.
             rng = np.random.default_rng(3)
             made = render_actions(DigitBank(1, 99), rng, [(digit, actions, windows)])[0]
-            trace = seen(watcher, clip_of("drawn", made), made.text)
+            trace = seen(watcher, make_clip("drawn", made), made.text)
             words = [word for word, window in enumerate(made.gold()) if window]
             found.append([middle(trace, word) for word in words])
         earlier, later = map(np.array, found)
@@ -105,7 +105,7 @@ def test_delayed_action_delays_the_attention(watcher: GenerationModel) -> None:
 
 
 def test_hidden_frames_are_unread_and_change_the_text(watcher: GenerationModel) -> None:
-    request = Request(NAME, "", clip=clip_sample("three-left-grows"), target=SENTENCE)
+    request = Request(NAME, "", clip=get_clip_sample("three-left-grows"), target=SENTENCE)
     first = tuple(range(1, 6))
     changed = replace(request, changes=(Hide("clip", first),))
     plain, hidden = watcher.trace([request])[0], watcher.trace([changed])[0]

@@ -21,8 +21,8 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
-from areaviz.data import release_models
-from areaviz.data.release_models import check_model_name, get_models, read_digests
+from areaviz.samples import paths
+from areaviz.samples.paths import check_model_name, get_models, read_digests
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.home.stored_results import PAGES
 
@@ -144,8 +144,8 @@ def test_pins_are_within_the_ranges() -> None:
 def test_written_files_go_to_the_users_own_folder(installed: Path, tmp_path: Path) -> None:
     script = (
         "from areaviz.analysis.rows import find_analyses_folder\n"
-        "from areaviz.data.paths import CHECKPOINTS, find_checkpoints_folder\n"
-        "from areaviz.data.paths import find_fetched_models_folder\n"
+        "from areaviz.samples.paths import CHECKPOINTS, find_checkpoints_folder\n"
+        "from areaviz.samples.paths import find_fetched_models_folder\n"
         "print(find_analyses_folder()); print(find_checkpoints_folder() == CHECKPOINTS)\n"
         "find_fetched_models_folder().mkdir(parents=True); print(find_checkpoints_folder())"
     )
@@ -217,9 +217,9 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lines.append(f"{digest}  shared/encoder.safetensors\n")
     shutil.copytree(origin / "small", bundle / "checkpoints" / "small")
     (bundle / "checkpoints" / "models.sha256").write_text("".join(lines))
-    monkeypatch.setattr(release_models, "IS_CLONE", False)
-    monkeypatch.setattr(release_models, "BUNDLE", bundle)
-    monkeypatch.setattr(release_models, "MODEL_DIGESTS", bundle / "checkpoints" / "models.sha256")
+    monkeypatch.setattr(paths, "IS_CLONE", False)
+    monkeypatch.setattr(paths, "BUNDLE", bundle)
+    monkeypatch.setattr(paths, "MODEL_DIGESTS", bundle / "checkpoints" / "models.sha256")
     return bundle
 
 

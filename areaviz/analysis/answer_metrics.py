@@ -10,11 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from areaviz.analysis.measure import Measure
-from areaviz.data.examples import Example
-from areaviz.data.points import compute_signed_area, measure_tour_length, solve_exactly
-from areaviz.data.text_kinds import STORIES, TREES, are_digits
 from areaviz.metrics.localisation import find_hits
 from areaviz.metrics.trees import score_brackets
+from areaviz.samples.dataset import STORIES, TREES, Example, are_digits
+from areaviz.samples.reasoning import compute_signed_area, measure_tour_length, solve_exactly
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.kinds import EXTENT
 from areaviz.trace.query import item_shares

@@ -7,7 +7,7 @@ from dataclasses import astuple
 
 from areaviz.analysis.measures import compute_metrics, link_counts
 from areaviz.analysis.row_lines import Row
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import RunTogether, Trace
 from areaviz.trace.request import Request

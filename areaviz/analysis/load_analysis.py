@@ -16,10 +16,10 @@ from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import META, SCORE, build_table, score_columns, with_scores
-from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.dataset_builder import read_set
 from areaviz.intake.files import find_media_beside
 from areaviz.notes.error_spans import Judgement
+from areaviz.samples.dataset import Dataset, Example, Files
 from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.record import find_file
 

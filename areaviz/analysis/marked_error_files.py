@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.data.examples import Dataset, Files
 from areaviz.intake.rated_files import read_rated
 from areaviz.intake.rated_outputs import Mark, RatedSegment, Rating
 from areaviz.intake.roles import find_system
@@ -16,6 +15,7 @@ from areaviz.notes.judgement_files import check_count, check_size, from_jsonl, i
 from areaviz.notes.marot import parse_judgements
 from areaviz.notes.marot_rows import read_rows
 from areaviz.notes.segment_places import SegmentPlaces, match_system
+from areaviz.samples.dataset import Dataset, Files
 from areaviz.trace.errors import InputError, shorten
 
 FORMATS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from areaviz.data.examples import Example
+from areaviz.samples.dataset import Example
 from areaviz.trace.record import Trace
 
 

@@ -19,8 +19,6 @@ from areaviz.analysis.answer_metrics import (
 )
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.analysis.output_scores import score_output
-from areaviz.data.examples import Example
-from areaviz.data.grounding import Box
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.metrics.aligner import make_diagonal_links
 from areaviz.metrics.alignment_error_rate import (
@@ -32,6 +30,7 @@ from areaviz.metrics.alignment_error_rate import (
 from areaviz.metrics.source_coverage import measure_coverage
 from areaviz.metrics.spans import compute_weighted_purity
 from areaviz.metrics.word_areas import compute_word_attention, find_word_runs
+from areaviz.samples.dataset import Box, Example
 from areaviz.trace.errors import BackendError
 from areaviz.trace.query import (
     compute_head_shares,

@@ -22,7 +22,7 @@ from areaviz.analysis.batches import BATCH, iterate_batches, run_examples
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import ignore_progress
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import RunTogether
 from areaviz.trace.request import Counted, Request

@@ -22,7 +22,7 @@ from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.analysis.row_lines import Row, parse_row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import IN_FLIGHT, ignore_progress, run_example
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Run
 from areaviz.trace.request import Counted, Request

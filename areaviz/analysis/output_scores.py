@@ -14,11 +14,10 @@ from areaviz.analysis.answer_metrics import (
     is_answer,
     score_answer,
 )
-from areaviz.data.examples import Example
-from areaviz.data.text_kinds import POINTS
 from areaviz.metrics.captions import compute_rouge_l, split_caption
 from areaviz.metrics.overlap import score_sentences
 from areaviz.metrics.speech import count_edits
+from areaviz.samples.dataset import POINTS, Example
 
 
 def score_outputs(

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from areaviz.analysis.wmt_export import Outputs, document_of
-from areaviz.data.examples import Dataset
 from areaviz.data.raters import is_automatic
 from areaviz.intake.pearmut import find_counted_span
 from areaviz.intake.rated_outputs import OWN
 from areaviz.notes.error_spans import OUTPUT, Judgement
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError, check_choice
 
 PROTOCOLS = ("ESA", "MQM", "DA")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from areaviz.data.paths import ROOT
+from areaviz.samples.paths import ROOT
 from areaviz.trace.errors import BackendError
 
 # Memory that processes on this machine share for examples and rows. Weights are never shared.

@@ -26,10 +26,10 @@ from areaviz.analysis.stored_sets import (
     note_network,
     remove_folder,
 )
-from areaviz.data.examples import Dataset, Files, hash_content
 from areaviz.intake.joined_columns import Chosen
 from areaviz.intake.stored_roles import format_roles, parse_roles
 from areaviz.notes.store_schema import format_current_time
+from areaviz.samples.dataset import Dataset, Files, hash_content
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import InputError
 from areaviz.trace.safe_files import PRIVATE_FILE, make_private_folder, write_whole

@@ -16,8 +16,8 @@ from areaviz.analysis.row_lines import Row
 from areaviz.analysis.table import build_table, list_measures, with_scores
 from areaviz.analysis.themes.causes_of_lists import Causes
 from areaviz.analysis.themes.theme import Themes
-from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
+from areaviz.samples.dataset import Dataset
 
 # Maximum number of systems in a report, because more columns cannot be compared at a glance. The
 # page allows six systems and a model.

@@ -28,7 +28,7 @@ from areaviz.analysis.row_lines import (
     format_row,
     read_lines,
 )
-from areaviz.data.paths import own_folder
+from areaviz.samples.paths import own_folder
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.safe_files import (
     PRIVATE_FILE,

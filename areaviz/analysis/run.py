@@ -19,8 +19,8 @@ from areaviz.analysis.output_scores import score_outputs
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
-from areaviz.data.examples import Dataset
 from areaviz.media.formats import SOUND
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request

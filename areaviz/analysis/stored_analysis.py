@@ -14,8 +14,8 @@ from areaviz.analysis.row_lines import Header, format_header, format_row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import make_header, run_example
 from areaviz.cards.card import Card
-from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.paths import ANALYSIS
+from areaviz.samples.paths import ANALYSIS
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.record import Run
 from areaviz.trace.request import Request
 from areaviz.trace.safe_files import write_whole

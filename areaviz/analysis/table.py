@@ -13,9 +13,7 @@ from areaviz.analysis.answer_metrics import has_digits_to_recognise
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
-from areaviz.data.examples import Dataset, Example
 from areaviz.data.metadata import parse_numbers
-from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
 from areaviz.media.formats import SOUND
@@ -23,6 +21,7 @@ from areaviz.metrics.alignment_error_rate import LinkCounts
 from areaviz.metrics.captions import compute_cider_d, split_caption
 from areaviz.metrics.translation import compute_bleu_and_chrf
 from areaviz.metrics.trees import score_brackets
+from areaviz.samples.dataset import SENTENCES, TREES, Dataset, Example
 
 Rows = Mapping[int, Row]
 CIDER, MQM, JUDGED = "cider_d", "mqm", "judged"

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from areaviz.data.examples import Dataset
 from areaviz.intake.rated_outputs import OWN
 from areaviz.intake.wmt_ratings import SEPARATOR
 from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, convert_spans_to_json
+from areaviz.samples.dataset import Dataset
 
 Outputs = Mapping[str, Mapping[int, str]]
 """The outputs of each system, by the index of the example."""

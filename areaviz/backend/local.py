@@ -20,7 +20,6 @@ from areaviz.backend.job import convert_to_sentence
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
 from areaviz.cards.former_models import find_successor
-from areaviz.data.release_models import check_model_name, to_get_models
 from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import ExplainingModel, Family, Model, OnStep, check_abilities
 from areaviz.models.device import (
@@ -31,6 +30,7 @@ from areaviz.models.device import (
     is_out_of_memory,
     use_threads,
 )
+from areaviz.samples.paths import check_model_name, to_get_models
 from areaviz.trace.derived import Logits, add_best
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.record import Trace

@@ -25,7 +25,7 @@ class Task:
         key: `Card.task`.
         title: Name for users.
         inputs: The input fields.
-        texts: Kind of the texts of its examples, see `areaviz.data.text_kinds`, or "" for none.
+        texts: Kind of the texts of its examples, see `areaviz.samples.dataset`, or "" for none.
         samples: The app's own examples, a key of `SAMPLE_SETS`, or "" for a task without them.
         given: The output given to models with every example of a dataset, None if they write their
             own, or "" for texts that are only read.

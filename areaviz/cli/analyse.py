@@ -27,7 +27,7 @@ from areaviz.cli.options import (
     Device,
     make_decoding_options,
 )
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError, check_choice
 from areaviz.trace.request import Request
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.intake.columns import LINKS, OUTPUT, REFERENCE, SCORE, SOURCE
 from areaviz.intake.dataset_builder import BuiltDataset, bring_beside, build_dataset
 from areaviz.intake.files import find_media_beside, is_table_name
 from areaviz.intake.joined_columns import open_files
 from areaviz.media.formats import is_medium
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import InputError, shorten
 
 

@@ -41,7 +41,7 @@ from areaviz.analysis.themes.list_texts import (
     split_parts,
 )
 from areaviz.analysis.themes.theme import Themes
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError, check_choice
 
 WORDS = "words"

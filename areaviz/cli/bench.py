@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.paths import ROOT
+from areaviz.samples.paths import ROOT
 from areaviz.trace.errors import BackendError, InputError
 
 

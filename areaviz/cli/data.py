@@ -10,8 +10,12 @@ from typing import Annotated
 import typer
 
 from areaviz.data.multi30k import get_multi30k
-from areaviz.data.paths import find_data_folder, find_fetched_models_folder
-from areaviz.data.release_models import MODELS_SETTING, get_models
+from areaviz.samples.paths import (
+    MODELS_SETTING,
+    find_data_folder,
+    find_fetched_models_folder,
+    get_models,
+)
 
 data = typer.Typer(no_args_is_help=True)
 

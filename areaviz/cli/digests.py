@@ -9,7 +9,7 @@ import typer
 
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli.options import Checkpoints
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import BackendError
 
 

@@ -11,9 +11,9 @@ import typer
 from areaviz.cards.card import Card, read_cards
 from areaviz.cards.finding_tables import FINDING_TABLES
 from areaviz.cards.result_tables import format_markdown_row, format_results, format_summary
-from areaviz.data.paths import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.key_form_tables import FORM_TABLES, FormTable
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
+from areaviz.samples.paths import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.trace.errors import InputError
 from areaviz.trace.safe_files import write_whole
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.paths import find_data_folder
+from areaviz.samples.paths import find_data_folder
 
 EXAMPLES = 100
 """Number of sentences from the start of a split over which a table of forms is measured."""

@@ -12,16 +12,16 @@ from areaviz.cards.card import Card
 from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.cli.view import Note, ThemeName, Title, make_page_options
-from areaviz.data.picture_samples import get_sample, list_sample_names
 from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.live_pair import make_live_pair
 from areaviz.publish.options import PageOptions
+from areaviz.samples.own_media import get_picture_sample, list_picture_names
+from areaviz.samples.reasoning import POINTS, STORIES
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import expand_path
 from areaviz.trace.request import Picture, Request
 from areaviz.trace.safe_files import write_whole
-from areaviz.ui.forms.reason_samples import POINTS, STORIES
 
 SENTENCES = {
     "translation": "Two young men are playing football in a park.",
@@ -115,5 +115,5 @@ def _list_pictures(card: Card) -> list[Picture]:
     if card.task == "caption":
         offered = SCENES
     elif card.task == "digits":
-        offered = list_sample_names(DIGITS[card.config["kind"]])
-    return [get_sample(name) for name in offered]
+        offered = list_picture_names(DIGITS[card.config["kind"]])
+    return [get_picture_sample(name) for name in offered]

@@ -15,7 +15,7 @@ import typer
 
 from areaviz.cards.card import Card, read_card
 from areaviz.cards.former_models import describe_replacement, find_successor
-from areaviz.data.release_models import check_model_name
+from areaviz.samples.paths import check_model_name
 from areaviz.trace.record import Run, RunTogether
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 
 from areaviz.backend.stored import RecordingBackend
 from areaviz.cli.models import open_backend
-from areaviz.data.paths import ASSETS, CHECKPOINTS
+from areaviz.samples.paths import ASSETS, CHECKPOINTS
 from areaviz.trace import file
 
 

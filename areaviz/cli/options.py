@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.paths import find_checkpoints_folder
+from areaviz.samples.paths import find_checkpoints_folder
 
 CHECKPOINTS = find_checkpoints_folder()
 """Default folder of models."""

@@ -21,7 +21,7 @@ from areaviz.backend.access import (
     write_token,
 )
 from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
-from areaviz.data.paths import FOLDERS_SETTING, ROOT
+from areaviz.samples.paths import FOLDERS_SETTING, ROOT
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace.errors import BackendError, InputError
 

@@ -20,22 +20,20 @@ from areaviz.cli.options import (
     Device,
     make_decoding_options,
 )
-from areaviz.data.clip_samples import SAMPLES as CLIPS
-from areaviz.data.clip_samples import clip_sample
-from areaviz.data.picture_samples import SAMPLES as PICTURES
-from areaviz.data.picture_samples import get_sample
-from areaviz.data.sound_samples import SAMPLES as RECORDINGS
-from areaviz.data.sound_samples import get_sound_sample
 from areaviz.media.formats import CLIP, PICTURE, SOUND, read_medium
 from areaviz.publish.export import export
+from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
+from areaviz.samples.own_media import PICTURE_SAMPLES as PICTURES
+from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS
+from areaviz.samples.own_media import get_clip_sample, get_picture_sample, get_sound_sample
 from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.file import save
 from areaviz.trace.request import Request
 
 _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
-    PICTURE: (PICTURES, get_sample),
+    PICTURE: (PICTURES, get_picture_sample),
     SOUND: (RECORDINGS, get_sound_sample),
-    CLIP: (CLIPS, clip_sample),
+    CLIP: (CLIPS, get_clip_sample),
 }
 """Sample pictures, recordings and clips by kind, each with the function that reads one by name."""
 

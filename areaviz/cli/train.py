@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.paths import find_data_folder
+from areaviz.samples.paths import find_data_folder
 
 
 def train(

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.grounding import FUNCTION_WORDS, Box, GroundedSentence
+from areaviz.samples.dataset import FUNCTION_WORDS, Box, GroundedSentence
 
 SIDE = 128
 _ARCHIVES = ("train", "val", "test")

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.grounding import Box
+from areaviz.samples.dataset import Box
 
 Pixels = npt.NDArray[np.uint8]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from areaviz.data.digit_scenes import SIDE, Images, Labels
+from areaviz.samples.digits import DIGIT_SIDE, Images, Labels
 from areaviz.trace.errors import BackendError
 
 VALIDATION = 5000
@@ -28,7 +28,9 @@ def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
         BackendError: A file is not a valid idx file.
     """
     name = _FILES[split]
-    images = _read_idx(folder / "mnist" / f"{name}-images-idx3-ubyte.gz").reshape(-1, SIDE, SIDE)
+    images = _read_idx(folder / "mnist" / f"{name}-images-idx3-ubyte.gz").reshape(
+        -1, DIGIT_SIDE, DIGIT_SIDE
+    )
     labels = _read_idx(folder / "mnist" / f"{name}-labels-idx1-ubyte.gz").astype(np.int64)
     if split == "train":
         return images[:-VALIDATION], labels[:-VALIDATION]

@@ -11,7 +11,7 @@ import gzip
 from collections.abc import Mapping
 from pathlib import Path
 
-from areaviz.data.downloads import fetch_files
+from areaviz.samples.paths import fetch_files
 from areaviz.trace.request import Progress
 
 Pair = tuple[str, str]

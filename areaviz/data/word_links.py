@@ -14,9 +14,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from areaviz.data.examples import Dataset, Example, Links
-from areaviz.data.gold_marks import read_links
 from areaviz.data.multi30k import read_split
+from areaviz.samples.dataset import Dataset, Example, Links, read_links
 
 LINKS = Path(__file__).with_name("multi30k_links.toml")
 FOLDER = "word_align"

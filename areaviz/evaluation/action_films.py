@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.jhmdb import Film, read_films, read_frames
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.action_classifier import ActionClassifier
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
+from areaviz.samples.dataset import FUNCTION_WORDS
 from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.record import Trace

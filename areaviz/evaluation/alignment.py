@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from areaviz.data.examples import Dataset
 from areaviz.evaluation.links import compute_diagonal_error_rate, iterate_given_traces
 from areaviz.metrics.alignment_error_rate import LinkCounts
 from areaviz.metrics.best_heads import (
@@ -23,6 +22,7 @@ from areaviz.metrics.best_heads import (
     count_links_by_position,
 )
 from areaviz.models.generation import GenerationModel
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.derived import BestAlignment
 
 VALIDATION = "validation captions"

@@ -14,8 +14,6 @@ import numpy as np
 
 from areaviz.cards.opening import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
-from areaviz.data.grounding import Box, GroundedSentence
-from areaviz.data.scenes import TIE, make_scenes
 from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_best_pointing
 from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
@@ -26,6 +24,8 @@ from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
 from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
+from areaviz.samples.dataset import Box, GroundedSentence
+from areaviz.samples.scenes import TIE, make_scenes
 from areaviz.trace.areas import AreaGrid, sum_coverage
 from areaviz.trace.request import Picture, Request
 

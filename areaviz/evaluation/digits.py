@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.mnist import read_digits
 from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.digit_reader import DigitReader
+from areaviz.samples.digits import compose_scenes
 from areaviz.trace.request import Picture, Request
 
 SEED = 0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from areaviz.cards.published import AREA_ATTENTION, LSTMS, Published
-from areaviz.data.paths import FORMS
 from areaviz.metrics.head_choice import WANTED
+from areaviz.samples.paths import FORMS
 
 TITLES: Mapping[str, str] = {
     "regular": "regular attention",

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import read_split
 from areaviz.data.word_links import read_linked
 from areaviz.metrics.aligner import Aligner, make_diagonal_links
@@ -27,6 +26,7 @@ from areaviz.metrics.alignment_error_rate import (
 from areaviz.metrics.link_accuracy import LinkedCounts, count_linked_words
 from areaviz.metrics.word_areas import Array
 from areaviz.models.generation import GenerationModel
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 

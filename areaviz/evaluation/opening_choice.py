@@ -23,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.cards.opening import Opening
-from areaviz.data.examples import Dataset, Example
 from areaviz.evaluation.links import choose_phrase_head, count_linked, iterate_given_traces
 from areaviz.metrics.head_choice import WANTED
 from areaviz.metrics.link_accuracy import SITE
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.generation import GenerationModel
+from areaviz.samples.dataset import Dataset, Example
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Trace
 

@@ -12,17 +12,17 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import UNCHANGED
-from areaviz.data.points import (
+from areaviz.evaluation.measure import Measured, Options
+from areaviz.models.point_batches import PointBatch, arrange_for_reading, make_point_batch
+from areaviz.models.pointer import PointerNetwork, make_invalid_choices_mask
+from areaviz.models.pointing_model import PointingModel
+from areaviz.samples.reasoning import (
     PointSets,
     compute_signed_area,
     draw_held_out_sets,
     measure_tour_length,
     order_around_mean,
 )
-from areaviz.evaluation.measure import Measured, Options
-from areaviz.models.point_batches import PointBatch, arrange_for_reading, make_point_batch
-from areaviz.models.pointer import PointerNetwork, make_invalid_choices_mask
-from areaviz.models.pointing_model import PointingModel
 
 SIZES = (5, 6, 7, 8, 9, 10)
 AT_ONCE = 500

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from areaviz.data.scene_grammar import AMBIGUOUS, Sentence
-from areaviz.data.scenes import Scene
+from areaviz.samples.scenes import AMBIGUOUS, Scene, Sentence
 
 KINDS = ("colour", "noun", "ambiguous")
 """The kinds of tested words: a hidden colour, a hidden noun with two German translations, and a

@@ -9,7 +9,6 @@ from typing import Any
 
 from areaviz.cards.card import LENGTH_PENALTY, Card, read_card, write_card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import Pair
 from areaviz.data.word_links import read_linked
 from areaviz.evaluation.alignment import choose_best, collect_linked_maps, measure_best_alignment
@@ -33,6 +32,7 @@ from areaviz.metrics.by_length import compute_bleu_by_length, compute_gains_by_l
 from areaviz.metrics.head_choice import WANTED, choose_span_head
 from areaviz.metrics.link_accuracy import SITE
 from areaviz.models.generation import GenerationModel
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from areaviz.data.clip_samples import clip_of
-from areaviz.data.moving_digits import FUNCTION_WORDS, DigitBank, MovingDigit, make_moving_digits
 from areaviz.evaluation.action_films import evaluate_films
 from areaviz.evaluation.best_pointing import MOMENTS, choose_moment_opening, measure_best_pointing
 from areaviz.evaluation.measure import Measured, Options
@@ -20,6 +18,8 @@ from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
+from areaviz.samples.digits import CLIP_FUNCTION_WORDS, DigitBank, MovingDigit, make_moving_digits
+from areaviz.samples.own_media import make_clip
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import item_shares, query_dependence, top_areas
 from areaviz.trace.record import Trace
@@ -67,7 +67,7 @@ def _write_sentences(
     """Write a sentence for every clip and score the sentences."""
     requests = []
     for clip in clips:
-        given = clip_of("drawn", clip)
+        given = make_clip("drawn", clip)
         requests.append(Request(model.card.name, "", options.method, options.beam, clip=given))
     written = model.generate_outputs(requests)
     figures = {
@@ -106,7 +106,7 @@ def compute_word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) 
     for text, clip in zip(written, clips, strict=True):
         own = text.split()
         for place, word in enumerate(clip.text.split()):
-            if word not in FUNCTION_WORDS:
+            if word not in CLIP_FUNCTION_WORDS:
                 right.append(place < len(own) and own[place] == word)
     return float(np.mean(right))
 
@@ -164,7 +164,7 @@ def trace_given_sentences(
     """Return each clip with the model's trace of its right sentence."""
     found = []
     for clip in clips:
-        request = Request(model.card.name, "", clip=clip_of("drawn", clip), target=clip.text)
+        request = Request(model.card.name, "", clip=make_clip("drawn", clip), target=clip.text)
         found.append((model.trace([request])[0], clip))
     return found
 

@@ -6,7 +6,7 @@ without app.py.
 
 from importlib.util import module_from_spec, spec_from_file_location
 
-from areaviz.data.paths import APP
+from areaviz.samples.paths import APP
 
 # A new module is loaded for every run of a page, as Streamlit does with a script.
 _spec = spec_from_file_location("app", APP)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files, Links
-from areaviz.data.gold_marks import read_boxes, read_facts
 from areaviz.intake.column_alignment import align_columns
 from areaviz.intake.columns import (
     BOXES,
@@ -34,6 +32,15 @@ from areaviz.intake.joined_columns import Chosen, JoinedColumns, open_files
 from areaviz.intake.links import parse_links
 from areaviz.intake.systems import Outputs, Scores, list_outputs, list_scores
 from areaviz.media.formats import PICTURE, find_medium, is_medium
+from areaviz.samples.dataset import (
+    SHOW_PHOTOS,
+    Dataset,
+    Example,
+    Files,
+    Links,
+    read_boxes,
+    read_facts,
+)
 from areaviz.trace.errors import InputError, shorten
 
 MAX_LINKS, MAX_BOXES = 500_000, 100_000

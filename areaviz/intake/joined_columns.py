@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
-from areaviz.data.examples import Files
 from areaviz.data.metadata import number_of
 from areaviz.intake.columns import (
     CORPUS,
@@ -26,6 +25,7 @@ from areaviz.intake.names import EITHER, guess_role_by_name
 from areaviz.intake.plain_files import guess_plain_roles, is_corpus_name, is_score_name
 from areaviz.intake.roles import assign_scores, guess_roles
 from areaviz.media.formats import is_medium
+from areaviz.samples.dataset import Files
 from areaviz.trace.errors import InputError, shorten
 
 Chosen = Mapping[str, str]

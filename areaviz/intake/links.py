@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.data.examples import Links
-from areaviz.data.gold_marks import read_links
 from areaviz.intake.columns import LINKS_FROM_0, LINKS_FROM_1, Column
+from areaviz.samples.dataset import Links, read_links
 from areaviz.trace.errors import InputError, shorten
 
 # Number of words of a source, and of its reference or None if there is none.

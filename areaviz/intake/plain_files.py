@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from areaviz.data.gold_marks import LINK
 from areaviz.data.metadata import is_missing, number_of
 from areaviz.intake.columns import (
     CORPUS,
@@ -19,6 +18,7 @@ from areaviz.intake.columns import (
     SOURCE,
     Column,
 )
+from areaviz.samples.dataset import LINK
 
 _SOURCE = frozenset(("en", "eng", "english", "src", "source"))
 _REFERENCE = frozenset(("ref", "refs", "reference", "references", "gold", "human", "target", "tgt"))

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.digit_scenes import DigitScenes, Images
 from areaviz.metrics.localisation import (
     FloatArray,
     IntArray,
@@ -23,6 +22,7 @@ from areaviz.metrics.localisation import (
     find_hits,
 )
 from areaviz.models.classifier_pass import ClassifierPass
+from areaviz.samples.digits import DigitScenes, Images
 
 BATCH, SEED = 500, 0
 

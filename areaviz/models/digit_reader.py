@@ -19,7 +19,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from areaviz.cards.card import Card
-from areaviz.data.digit_scenes import KINDS, DigitScenes
 from areaviz.models.base import OnStep
 from areaviz.models.canvas import Canvas, fit_picture, make_cell_field
 from areaviz.models.checkpoint import load_weights
@@ -31,6 +30,7 @@ from areaviz.models.item_attention import ItemAttentionClassifier, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import Stn, StnConfig
+from areaviz.samples.digits import DIGIT_KINDS, DigitScenes
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
@@ -82,7 +82,7 @@ class DigitReader:
         device = device or torch.device("cpu")
         network = prepare_for_inference(build(config), device)
         load_weights(network, folder, card.files)
-        side = KINDS[config.kind]
+        side = DIGIT_KINDS[config.kind]
         return cls(card, network, side, _count_multiply_adds(network, side, device))
 
     def make_untrained(self) -> DigitReader:

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.hard import choose_item
-from areaviz.data.digit_scenes import KINDS
 from areaviz.models.classifier_pass import ClassifierPass, stack_looks
+from areaviz.samples.digits import DIGIT_KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ItemsConfig:
     @property
     def grid(self) -> int:
         """The side of the grid of cells."""
-        return KINDS[self.kind] // 4
+        return DIGIT_KINDS[self.kind] // 4
 
 
 class ItemAttentionClassifier(nn.Module):

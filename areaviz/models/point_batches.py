@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from areaviz.data.points import PointSets, normalise_points, order_around_mean
+from areaviz.samples.reasoning import PointSets, normalise_points, order_around_mean
 
 
 @dataclass(frozen=True, slots=True)

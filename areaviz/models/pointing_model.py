@@ -17,22 +17,22 @@ from torch import Tensor
 
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import Card
-from areaviz.data.points import (
-    FEWEST,
-    KINDS,
-    MOST,
-    compute_signed_area,
-    measure_tour_length,
-    normalise_points,
-    order_around_mean,
-    solve_exactly,
-)
 from areaviz.decoding.beam import beam_search
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.device import build_untrained, prepare_for_inference
 from areaviz.models.pointer import SITE, SITES, PointerConfig, PointerNetwork, PointerStepper
+from areaviz.samples.reasoning import (
+    FEWEST,
+    MOST,
+    POINT_KINDS,
+    compute_signed_area,
+    measure_tour_length,
+    normalise_points,
+    order_around_mean,
+    solve_exactly,
+)
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.changes import Places, Weigh
 from areaviz.trace.errors import InputError
@@ -242,7 +242,7 @@ def _parse_answer(target: str, order_N: npt.NDArray[np.int64], config: PointerCo
     is_answer = len(inner) >= config.count_required_points(count) and numbers[-1] == inner[0]
     if not is_answer or len(set(inner)) < len(inner) or not 1 <= min(inner) <= max(inner) <= count:
         raise InputError(
-            f"The given output is not a {KINDS[config.kind]} of these points. Give each of"
+            f"The given output is not a {POINT_KINDS[config.kind]} of these points. Give each of"
             " its points once and end with the first, for example: 1 2 3 1."
         )
     return [int(place_of[number - 1]) for number in numbers]

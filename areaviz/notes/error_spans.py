@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from areaviz.data.grounding import Box
 from areaviz.data.raters import is_automatic
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.store_schema import LENGTHS, LONGEST_TEXT, check_numbers, check_text
+from areaviz.samples.dataset import Box
 from areaviz.trace.errors import InputError, shorten
 
 # The part in which an error is marked. An error of the whole output, such as an omission, has no

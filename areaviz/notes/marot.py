@@ -14,11 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, WHOLE, ErrorSpan, Judgement, parse_spans
 from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, Row
 from areaviz.notes.segment_places import SegmentPlaces, match_system, normalise_spaces
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError
 
 NO_ERROR = "no-error"

@@ -15,7 +15,6 @@ from typing import Any
 from areaviz import __version__
 from areaviz.components.modules import join_modules, without_comments
 from areaviz.components.parts import read_parts, read_text
-from areaviz.data.points import MOST
 from areaviz.drawing.markup import (
     Markup,
     make_data_block,
@@ -45,6 +44,7 @@ from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script, make_page_style
 from areaviz.publish.page_body import collect_script_settings, render_page_body, render_payload
+from areaviz.samples.reasoning import MOST
 from areaviz.trace.areas import MAX_OVERLAP
 from areaviz.trace.derived import remove_best
 from areaviz.trace.document import request_entry

@@ -10,7 +10,7 @@ import signal
 from pathlib import Path
 from threading import Event
 
-from areaviz.data.paths import find_data_folder
+from areaviz.samples.paths import find_data_folder
 from areaviz.training.loop import TrainingPaused
 from areaviz.training.run import load_recipe, train
 

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import shift_targets
-from areaviz.data.grounding import GroundedSentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.pointing import compute_box_overlaps
 from areaviz.models.captioner import CaptionTransformer
+from areaviz.samples.dataset import GroundedSentence
 from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import compute_cross_entropy
 

@@ -17,10 +17,10 @@ from torch import Tensor
 
 from areaviz.data.batches import pad_rows
 from areaviz.data.flickr8k import read_photos, read_pixels
-from areaviz.data.grounding import GroundedSentence
-from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, make_scenes
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.grid_encoder import GridEncoder
+from areaviz.samples.dataset import GroundedSentence
+from areaviz.samples.scenes import SCENE_PIXELS, SIZES_OF_SPLITS, make_scenes
 from areaviz.trace.areas import IntArray
 from areaviz.training.about import TrainingTexts, read_training_texts
 from areaviz.training.finished_features import Features, encode_finished_features, load_encoder
@@ -165,7 +165,7 @@ class CaptionedPictures:
 
 def get_picture_side(model: Mapping[str, Any]) -> int:
     """Return the side in pixels of the pictures that a recipe's model reads."""
-    return int(model.get("encoder", {}).get("side", SIDE))
+    return int(model.get("encoder", {}).get("side", SCENE_PIXELS))
 
 
 def read_captioned_pictures(
@@ -173,7 +173,7 @@ def read_captioned_pictures(
     split: str,
     data: Path,
     runs: Path,
-    side: int = SIDE,
+    side: int = SCENE_PIXELS,
     any_true: bool = False,
 ) -> CaptionedPictures:
     """Return the "photos" or "scenes" of a split.
@@ -192,7 +192,7 @@ def read_captioned_pictures(
     Raises:
         FileNotFoundError: The photos are not in `data`.
     """
-    path = runs / pictures / (f"{split}.npy" if side == SIDE else f"{split}-{side}.npy")
+    path = runs / pictures / (f"{split}.npy" if side == SCENE_PIXELS else f"{split}-{side}.npy")
     if pictures == "photos":
         photos = read_photos(data, split)
         pixels = load_or_make_array(path, lambda: read_pixels(data, photos, side))

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.digit_scenes import DigitScenes, Images, Labels, compose_scenes
 from areaviz.data.mnist import read_digits
 from areaviz.models.classifier_pass import REWARDS, ClassifierPass, compute_reading_loss
 from areaviz.models.digit_metrics import measure_reading, to_unit_range
@@ -26,6 +25,7 @@ from areaviz.models.item_attention import ItemsConfig
 from areaviz.models.ram import RamConfig
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
+from areaviz.samples.digits import DigitScenes, Images, Labels, compose_scenes
 from areaviz.trace.errors import InputError, check_choice
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
@@ -251,7 +251,7 @@ def _load_drawn_digits(folder: Path, config: DigitsConfig) -> tuple[Images, Labe
     labels = np.arange(config.drawn, dtype=np.int64) % 10
 
     def draw() -> Images:
-        from areaviz.data.strokes import draw_digits  # needs Pillow
+        from areaviz.samples.digits import draw_digits  # needs Pillow
 
         return draw_digits(labels, np.random.default_rng(config.seed))
 

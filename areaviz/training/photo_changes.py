@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.grounding import Box, Boxes, GroundedSentence
+from areaviz.samples.dataset import Box, Boxes, GroundedSentence
 from areaviz.trace.areas import IntArray
 
 MIN_KEPT_SHARE = 0.3

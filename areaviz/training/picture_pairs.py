@@ -15,11 +15,10 @@ from torch import Tensor
 
 from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.flickr8k import Photo, read_photos
-from areaviz.data.grounding import FUNCTION_WORDS, Boxes
 from areaviz.data.multi30k import read_split
-from areaviz.data.scene_grammar import MASK, Sentence
-from areaviz.data.scenes import SIDE, make_scenes
 from areaviz.data.tokenizer import Tokenizer
+from areaviz.samples.dataset import FUNCTION_WORDS, Boxes
+from areaviz.samples.scenes import MASK, SCENE_PIXELS, Sentence, make_scenes
 from areaviz.training.captioned_pictures import CaptionedPictures, read_captioned_pictures
 
 KINDS = ("text", "caption", "triple")
@@ -112,7 +111,7 @@ class PicturePairs:
 
 
 def read_picture_pairs(
-    pictures: str, split: str, data: Path, runs: Path, side: int = SIDE
+    pictures: str, split: str, data: Path, runs: Path, side: int = SCENE_PIXELS
 ) -> PicturePairs:
     """Return the "photos" or "scenes" of "train" or "val", `side` pixels wide and high.
 

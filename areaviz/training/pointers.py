@@ -16,16 +16,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.points import (
-    KINDS,
+from areaviz.models.point_batches import PointBatch, make_point_batch
+from areaviz.models.pointer import PointerConfig, PointerNetwork
+from areaviz.samples.reasoning import (
+    POINT_KINDS,
     VALID_SETS,
     PointSets,
     draw_held_out_sets,
     order_tours_from_leftmost,
     solve_exactly,
 )
-from areaviz.models.point_batches import PointBatch, make_point_batch
-from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.task import Description, load_or_make_array
@@ -118,7 +118,7 @@ class Pointers:
         )
         return Description(
             family="pointer",
-            title=f"Pointer network, {KINDS[kind]}",
+            title=f"Pointer network, {POINT_KINDS[kind]}",
             task="points",
             level="point",
             mechanism="item-wise soft",

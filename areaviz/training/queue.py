@@ -24,7 +24,7 @@ from types import FrameType
 
 from filelock import FileLock, Timeout
 
-from areaviz.data.paths import find_data_folder
+from areaviz.samples.paths import find_data_folder
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import BEST
 from areaviz.training.run import load_recipe

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.grounding import FUNCTION_WORDS, Boxes
 from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.metrics.pointing import FloatArray, is_pointing_right
 from areaviz.models.checkpoint import TOKENIZER
+from areaviz.samples.dataset import FUNCTION_WORDS, Boxes
 from areaviz.trace.areas import AreaGrid
 
 POINTED = 320

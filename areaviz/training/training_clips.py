@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data import grounding, jhmdb
-from areaviz.data import moving_digits as digits
+from areaviz.data import jhmdb
 from areaviz.media.clips import prepare_frames
 from areaviz.models.video_captioner import WatcherConfig
+from areaviz.samples import dataset, digits
 from areaviz.training.about import TrainingTexts, read_training_texts
 
 Pixels = npt.NDArray[np.uint8]
@@ -80,7 +80,7 @@ class MovingDigits:
         held_out=HELD_OUT_DRAWINGS * len(digits.DIGITS),
         validated=VALIDATION_CLIPS,
     )
-    function_words = digits.FUNCTION_WORDS
+    function_words = digits.CLIP_FUNCTION_WORDS
     chosen_by = "loss"
 
     def __init__(self, data: Path, options: Mapping[str, Any]) -> None:
@@ -128,7 +128,7 @@ class Films:
     """Films of people. Each film shows one of 21 actions (J-HMDB)."""
 
     about = read_training_texts("films")
-    function_words = grounding.FUNCTION_WORDS
+    function_words = dataset.FUNCTION_WORDS
     chosen_by = "words"
 
     def __init__(self, data: Path, options: Mapping[str, Any]) -> None:

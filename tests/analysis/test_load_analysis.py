@@ -14,10 +14,10 @@ from areaviz import InputError, load_analysis
 from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.row_lines import Header, Row, format_header, format_row
 from areaviz.analysis.rows import SETTING
-from areaviz.data.examples import Dataset, Example
 from areaviz.intake.dataset_builder import read_set
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
+from areaviz.samples.dataset import Dataset, Example
 from tests.rated_files import WMT_2025, lines_of
 
 TABLE = (

@@ -15,8 +15,8 @@ from areaviz.analysis.answer_metrics import (
 )
 from areaviz.analysis.measures import MEASURES, compute_metrics, order_measures
 from areaviz.analysis.output_scores import score_output
-from areaviz.data.examples import Example
 from areaviz.metrics.word_areas import find_word_runs
+from areaviz.samples.dataset import Example
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.kinds import make_facts_field, make_points_field, make_question_field
 from areaviz.trace.record import AttentionMap, Field, Trace

@@ -19,7 +19,7 @@ from areaviz.analysis.on_processes import MAX_PROCESSES, analyse_in_processes, c
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse_dataset, make_header
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
 from tests import tiny

@@ -15,8 +15,8 @@ from areaviz.analysis.report import report_page
 from areaviz.analysis.report_content import Report
 from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import score_columns
-from areaviz.data.examples import Dataset, Example
 from areaviz.notes.error_spans import ErrorSpan, Judgement
+from areaviz.samples.dataset import Dataset, Example
 from areaviz.trace.errors import InputError
 from tests.drawing.test_markup import read
 

@@ -13,7 +13,7 @@ from areaviz.analysis import run as run_module
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import IN_FLIGHT, analyse_dataset, make_header
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

@@ -12,8 +12,8 @@ from areaviz.analysis.run import make_header
 from areaviz.analysis.stored_analysis import MODELS, SET, find_stored_analysis, store_analysis
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
-from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.paths import ANALYSIS, CHECKPOINTS
+from areaviz.samples.paths import ANALYSIS, CHECKPOINTS
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.request import Request
 
 TOLERANCE = 1e-3

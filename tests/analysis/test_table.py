@@ -12,7 +12,7 @@ from areaviz.analysis.table import (
     list_references,
     summarise_table,
 )
-from areaviz.data.examples import Dataset, Example
+from areaviz.samples.dataset import Dataset, Example
 
 PAIRS = (
     ("a", "ein Hund rennt schnell durch den Schnee"),

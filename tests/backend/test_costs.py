@@ -6,7 +6,7 @@ import pytest
 
 from areaviz.backend.costs import Cost, Costs, read_costs
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS, OPENINGS
+from areaviz.samples.paths import CHECKPOINTS, OPENINGS
 from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request

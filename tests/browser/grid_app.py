@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.data.scenes import make_scene
+from areaviz.samples.scenes import make_scene
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture
 from areaviz.ui.components.ribbon import draw_grid

@@ -6,7 +6,7 @@ import os
 
 import streamlit as st
 
-from areaviz.data.paths import HOME
+from areaviz.samples.paths import HOME
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -7,7 +7,7 @@ import statistics
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.data.paths import HERO
+from areaviz.samples.paths import HERO
 from areaviz.trace import file
 from areaviz.ui.tour.steps import build_addresses
 from tests.browser.conftest import App, settled

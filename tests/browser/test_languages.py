@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from areaviz.data.paths import HERO
+from areaviz.samples.paths import HERO
 from areaviz.trace import file
 from areaviz.ui.forms.samples import EXAMPLES
 from areaviz.ui.teach.debate_runs import DEBATED_TEXT

@@ -15,12 +15,12 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
-from areaviz.data.picture_samples import get_sample
 from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
+from areaviz.samples.own_media import get_picture_sample
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
 from areaviz.views.weight_explanation_parts import Question, explain, format_signed, list_candidates
@@ -195,7 +195,10 @@ def test_live_changes_match_python(live: Page, python: Model, button: str, chang
 
 @pytest.mark.long
 def test_live_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
-    name, shown = "scene-captions-boundary", [get_sample("scene-34"), get_sample("scene-9")]
+    name, shown = (
+        "scene-captions-boundary",
+        [get_picture_sample("scene-34"), get_picture_sample("scene-9")],
+    )
     card = read_card(CHECKPOINTS / name / "card.json")
     model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
     requests = [Request(name, "", "beam", picture=picture) for picture in shown]

@@ -21,11 +21,11 @@ from websockets.sync.client import ClientConnection, connect
 
 from areaviz.cards.card import read_card
 from areaviz.cli.live import open_live_page
-from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.live_pair import make_live_pair
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.request import Request
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")

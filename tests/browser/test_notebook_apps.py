@@ -28,7 +28,7 @@ pytestmark = [
     ),
 ]
 TRACE = """import areaviz
-from areaviz.data.paths import ASSETS
+from areaviz.samples.paths import ASSETS
 from areaviz.trace import codec
 
 trace = codec.load(ASSETS / "home.npz")

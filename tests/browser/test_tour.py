@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.data.paths import HERO
+from areaviz.samples.paths import HERO
 from areaviz.trace import file
 from areaviz.ui.tour.steps import (
     build_addresses,

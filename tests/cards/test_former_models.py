@@ -11,7 +11,7 @@ from areaviz.cards.former_models import (
     find_successor,
 )
 from areaviz.cards.gates import judge_targets
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from tests.pages import folder
 
 

@@ -8,9 +8,9 @@ from pkgutil import resolve_name
 import pytest
 
 from areaviz.cards.tasks import TASKS, Task
-from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.evaluation.tasks import EVALUATIONS
 from areaviz.models.inputs import INPUTS
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.training.config import TrainConfig
 from areaviz.training.tasks import TRAININGS
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import InputError
 from tests.test_openings_right import LINKED
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build, list_commands, main
 from areaviz.cli import data as data_module
-from areaviz.data.paths import DATA_SETTING
+from areaviz.samples.paths import DATA_SETTING
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Progress
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build, main
 from areaviz.cli.models import find_model
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from tests import marian

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from areaviz.backend import local
 from areaviz.cards.card import Card
 from areaviz.cli import build
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

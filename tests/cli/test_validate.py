@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from areaviz.cli import build, main
-from areaviz.data.paths import OPENINGS
+from areaviz.samples.paths import OPENINGS
 from areaviz.trace import file
 from areaviz.trace.arrays import make_example_arrays
 from areaviz.trace.record import VERSION

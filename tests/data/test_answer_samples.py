@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.data.answer_samples import (
-    APART,
-    SETS,
-    STORIES,
+from areaviz.samples.dataset import Example
+from areaviz.samples.reasoning import (
+    FEWEST_APART,
+    SET_COUNT,
+    STORY_COUNT,
     linearise_tree,
     make_point_sets,
     make_sentences_with_trees,
     make_stories,
     separate_punctuation,
 )
-from areaviz.data.examples import Example
 from areaviz.trace.kinds import make_facts_field, parse_points, read_tree
 
 
@@ -37,7 +37,7 @@ def answer_of(example: Example) -> tuple[str, set[int]]:
 
 def test_stories_have_answers_and_supporting_facts() -> None:
     found = make_stories().examples
-    assert len(found) == STORIES
+    assert len(found) == STORY_COUNT
     for example in found:
         assert answer_of(example) == (example.references[0], set(example.facts))
     assert {len(example.facts) for example in found} == {1, 2}
@@ -57,9 +57,9 @@ def test_bracketed_sentence_becomes_a_row() -> None:
 
 def test_points_are_distinguishable() -> None:
     found = [parse_points(example.text) for example in make_point_sets().examples]
-    assert len(found) == SETS and {len(one) for one in found} == set(range(5, 11))
+    assert len(found) == SET_COUNT and {len(one) for one in found} == set(range(5, 11))
     for points_N2 in found:
         for number, point in enumerate(points_N2):
             others_M2 = np.delete(points_N2, number, 0)
             nearest = float(np.linalg.norm(others_M2 - point, axis=1).min())
-            assert nearest >= APART
+            assert nearest >= FEWEST_APART

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from areaviz.data.clip_samples import clip_sample
 from areaviz.media import clips
 from areaviz.media.clips import CLIP_FORMATS, choose_frames, decode_clip, encode_gif
+from areaviz.samples.own_media import get_clip_sample
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Clip
 from tests import fakes
@@ -291,7 +291,7 @@ def test_frames_are_made_smaller_one_by_one() -> None:
     assert int(run.stdout) < 60_000, "kilobytes"
 
 
-@pytest.mark.parametrize("clip", [clip_sample("three-left-grows"), fakes.clip()])
+@pytest.mark.parametrize("clip", [get_clip_sample("three-left-grows"), fakes.clip()])
 def test_clip_survives_round_trip_as_gif(clip: Clip) -> None:
     again = decode_clip(encode_gif(clip)).clip
     assert (again.frames, again.width, again.height) == (clip.frames, clip.width, clip.height)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.moving_digits import FRAMES, SIDE, DigitBank, make_moving_digits
 from areaviz.media.clips import choose_frames, prepare_frames
+from areaviz.samples.digits import CLIP_FRAMES, CLIP_SIDE, DigitBank, make_moving_digits
 
 COUNTS = st.integers(1, 300), st.integers(2, 40)
 
@@ -41,11 +41,11 @@ def test_chosen_frames_known_answers() -> None:
 
 def test_training_clips_are_watched_unchanged() -> None:
     made = make_moving_digits(DigitBank(1, 5), np.random.default_rng(0), 1)[0].frames
-    seen = prepare_frames(np.stack([made] * 3, 3), FRAMES, SIDE)
+    seen = prepare_frames(np.stack([made] * 3, 3), CLIP_FRAMES, CLIP_SIDE)
     assert np.array_equal(seen, made)
     # At twice the size, the clip is equal apart from smoothing.
     larger = np.stack([made.repeat(2, 1).repeat(2, 2)] * 3, 3)
-    again = prepare_frames(larger, FRAMES, SIDE)
+    again = prepare_frames(larger, CLIP_FRAMES, CLIP_SIDE)
     assert again.shape == made.shape and again.dtype == np.uint8
     assert np.corrcoef(again.ravel(), made.ravel())[0, 1] > 0.95
 

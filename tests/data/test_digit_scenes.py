@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.data import mnist
-from areaviz.data.digit_scenes import CLUTTER, CLUTTER_SIDE, KINDS, compose_scenes
 from areaviz.data.mnist import read_digits
-from areaviz.data.strokes import draw_digits
+from areaviz.samples.digits import CLUTTER, CLUTTER_SIDE, DIGIT_KINDS, compose_scenes, draw_digits
 from areaviz.trace.errors import BackendError
 
 LABELS = np.arange(12) % 10
@@ -31,19 +30,19 @@ def ink_box(patch: Images) -> tuple[int, int, int, int]:
     return min(xs), min(ys), max(xs) + 1, max(ys) + 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DIGIT_KINDS)
 def test_digit_scene_shapes_and_labels(kind: str) -> None:
     scenes = compose_scenes(kind, DIGITS, LABELS, np.random.default_rng(1))
     each = 2 if kind == "pairs" else 1
     assert (
-        scenes.pictures.shape == (12 // each, KINDS[kind], KINDS[kind])
+        scenes.pictures.shape == (12 // each, DIGIT_KINDS[kind], DIGIT_KINDS[kind])
         and scenes.pictures.dtype == np.uint8
     )
     assert scenes.labels.tolist() == LABELS.reshape(-1, each).tolist()
     assert scenes.boxes.shape == (12 // each, each, 4) and scenes.boxes.dtype == np.int64
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DIGIT_KINDS)
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_boxes_contain_the_ink_of_their_digits(kind: str, seed: int) -> None:
@@ -100,7 +99,7 @@ def test_clutter_is_at_most_four_small_pieces() -> None:
     assert added > len(DIGITS) * CLUTTER_SIDE, "there is some"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", DIGIT_KINDS)
 def test_seed_determines_the_picture(kind: str) -> None:
     one, same, other = (
         compose_scenes(kind, DIGITS, LABELS, np.random.default_rng(seed)) for seed in (1, 1, 2)

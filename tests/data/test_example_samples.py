@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from areaviz.data.example_samples import SAMPLE_SETS, SCENES
-from areaviz.data.moving_digits import FRAMES
-from areaviz.data.sound_samples import SAMPLES, get_sound_sample
-from areaviz.data.text_kinds import POINTS
+from areaviz.samples.dataset import POINTS
+from areaviz.samples.digits import CLIP_FRAMES
+from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
+from areaviz.samples.sample_sets import SAMPLE_SETS, SCENES
 from areaviz.trace.request import Request
 
 
@@ -33,14 +33,14 @@ def test_scenes_have_their_pictures() -> None:
 
 def test_spoken_digits_are_the_recordings_and_new_combinations() -> None:
     found = SAMPLE_SETS["Spoken digits"]()
-    for example in found.examples[: len(SAMPLES)]:
+    for example in found.examples[: len(SOUND_SAMPLES)]:
         sound = found.asked(Request("m", ""), example).sound
         assert sound is not None and sound.pcm == get_sound_sample(example.name).pcm
-        assert example.references == (SAMPLES[example.name].text,)
+        assert example.references == (SOUND_SAMPLES[example.name].text,)
     digits = {letter for one in found.examples for letter in one.references[0]}
     runs = [one for one in found.examples if re.search(r"(.)\1\1", one.references[0])]
     assert digits == set("0123456789") and len(runs) >= 10
-    for example in found.examples[len(SAMPLES) :]:
+    for example in found.examples[len(SOUND_SAMPLES) :]:
         sound = found.asked(Request("m", ""), example).sound
         # This is the duration of a digit and the pause after it.
         assert sound is not None
@@ -50,7 +50,7 @@ def test_spoken_digits_are_the_recordings_and_new_combinations() -> None:
 def test_moving_digits_state_their_actions() -> None:
     found = SAMPLE_SETS["Moving digits"]()
     clip = found.asked(Request("m", ""), found.examples[0]).clip
-    assert clip is not None and clip.frames == FRAMES
+    assert clip is not None and clip.frames == CLIP_FRAMES
     texts = {one.references[0] for one in found.examples}
     assert len(texts) > 30
     assert all(re.fullmatch(r"the \w+ \w+.* and then .*", text) for text in texts)

@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.data import gold_marks
-from areaviz.data.examples import Dataset, Example
 from areaviz.intake import columns, csv_files, dataset_builder, json_files, texts
 from areaviz.intake import files as intake_files
 from areaviz.intake.texts import decode_lines
 from areaviz.media.formats import SOUND
+from areaviz.samples import dataset
+from areaviz.samples.dataset import Dataset, Example
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.sets import read_lines, read_media, read_table
@@ -244,7 +244,7 @@ def test_boxes_and_links_are_limited(
         )
         return f"{json.dumps({'text': 'a', column: listed})}\n".encode() * rows
 
-    monkeypatch.setattr(gold_marks, "MAX_MARKS", 5)
+    monkeypatch.setattr(dataset, "MAX_MARKS", 5)
     monkeypatch.setattr(dataset_builder, "MAX_BOXES", 12)
     monkeypatch.setattr(dataset_builder, "MAX_LINKS", 12)
     assert len(read_table("x.jsonl", {"x.jsonl": table(5, 2)}).examples) == 2

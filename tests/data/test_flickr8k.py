@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from areaviz.data.flickr8k import read_photos, read_pixels
-from areaviz.data.scenes import make_scene
+from areaviz.samples.scenes import make_scene
 from tests import flickr
 
 

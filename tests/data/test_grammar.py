@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.data.scene_grammar import (
+from areaviz.samples.scenes import (
     AMBIGUOUS,
     COLOURS,
     MASK,

@@ -13,13 +13,13 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from areaviz.data import moving_digits as module
-from areaviz.data.moving_digits import (
+from areaviz.samples import digits as module
+from areaviz.samples.digits import (
     ACTIONS,
+    CLIP_FRAMES,
+    CLIP_FUNCTION_WORDS,
+    CLIP_SIDE,
     DIGITS,
-    FRAMES,
-    FUNCTION_WORDS,
-    SIDE,
     DigitBank,
     MovingDigit,
     make_moving_digits,
@@ -52,14 +52,14 @@ def ink(frame_SS: Frame) -> Frame:
 def centre(frame_SS: Frame) -> tuple[float, float]:
     """Return the centre of the ink, across and down."""
     weights_SS = ink(frame_SS) / ink(frame_SS).sum(dtype=float)
-    y, x = np.mgrid[:SIDE, :SIDE]
+    y, x = np.mgrid[:CLIP_SIDE, :CLIP_SIDE]
     return float((weights_SS * x).sum()), float((weights_SS * y).sum())
 
 
 def extent(frame_SS: Frame) -> float:
     """Return the standard deviation of the ink's distance from its centre."""
     weights_SS = ink(frame_SS) / ink(frame_SS).sum(dtype=float)
-    y, x = np.mgrid[:SIDE, :SIDE]
+    y, x = np.mgrid[:CLIP_SIDE, :CLIP_SIDE]
     across, down = centre(frame_SS)
     return float(np.sqrt((weights_SS * ((x - across) ** 2 + (y - down) ** 2)).sum()))
 
@@ -72,7 +72,7 @@ def likeness(before_SS: Frame, after_SS: Frame, turn: float, size: float) -> flo
     across = (cosine, sine, left - cosine * x - sine * y)
     down = (-sine, cosine, top + sine * x - cosine * y)
     moved = Image.fromarray(ink(before_SS)).transform(
-        (SIDE, SIDE), Image.Transform.AFFINE, across + down, Image.Resampling.BILINEAR
+        (CLIP_SIDE, CLIP_SIDE), Image.Transform.AFFINE, across + down, Image.Resampling.BILINEAR
     )
     one, other = np.asarray(moved, float), ink(after_SS).astype(float)
     return float((one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum()))
@@ -96,8 +96,8 @@ def test_digit_does_only_what_the_words_say(name: str, bank: DigitBank) -> None:
     action = ACTIONS[name]
     for before, after in pairs(name, bank, (2, 4, 7)):
         (left, top), (x, y) = centre(before), centre(after)
-        assert x - left == pytest.approx(action.across * SIDE, abs=1.5)
-        assert y - top == pytest.approx(action.down * SIDE, abs=1.5)
+        assert x - left == pytest.approx(action.across * CLIP_SIDE, abs=1.5)
+        assert y - top == pytest.approx(action.down * CLIP_SIDE, abs=1.5)
         assert extent(after) / extent(before) == pytest.approx(action.size, rel=0.08)
         like = {
             turn: likeness(before, after, turn, action.size) for turn in (-0.2, -0.1, 0.0, 0.1, 0.2)
@@ -155,7 +155,7 @@ def test_digits_stay_within_the_picture(clips: list[MovingDigit]) -> None:
 
 
 def test_text_names_digit_and_both_actions_in_order() -> None:
-    frames = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
+    frames = np.zeros((CLIP_FRAMES, CLIP_SIDE, CLIP_SIDE), np.uint8)
     clip = MovingDigit(frames, 3, ("moves left", "grows"), ((1, 6), (9, 14)))
     assert clip.text == "the three moves left and then grows"
     first, second = (1, 6), (9, 14)
@@ -163,7 +163,7 @@ def test_text_names_digit_and_both_actions_in_order() -> None:
 
 
 def test_every_action_word_has_its_window() -> None:
-    frames = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
+    frames = np.zeros((CLIP_FRAMES, CLIP_SIDE, CLIP_SIDE), np.uint8)
     for first, second in permutations(ACTIONS, 2):
         clip = MovingDigit(frames, 0, (first, second), WINDOWS)
         told: dict[object, list[str]] = {None: [], WINDOWS[0]: [], WINDOWS[1]: []}
@@ -171,16 +171,19 @@ def test_every_action_word_has_its_window() -> None:
             told[window].append(word)
         assert told[WINDOWS[0]] == first.split() and told[WINDOWS[1]] == second.split()
         assert told[None] == ["the", "zero", "and", "then"]
-        assert set(told[None]) - FUNCTION_WORDS == {"zero"}
+        assert set(told[None]) - CLIP_FUNCTION_WORDS == {"zero"}
 
 
 def test_plans_are_drawn_within_their_limits(clips: list[MovingDigit]) -> None:
     for clip in clips:
         (start, end), (again, last) = clip.windows
         assert start >= 0 and 3 <= end - start <= 5
-        assert end < again and 3 <= last - again <= 5 and last <= FRAMES
+        assert end < again and 3 <= last - again <= 5 and last <= CLIP_FRAMES
         assert clip.actions[0] != clip.actions[1]
-        assert clip.frames.shape == (FRAMES, SIDE, SIDE) and clip.frames.dtype == np.uint8
+        assert (
+            clip.frames.shape == (CLIP_FRAMES, CLIP_SIDE, CLIP_SIDE)
+            and clip.frames.dtype == np.uint8
+        )
     assert {clip.digit for clip in clips} == set(range(len(DIGITS)))
     for which in (0, 1):
         assert {clip.actions[which] for clip in clips} == set(ACTIONS)
@@ -188,13 +191,13 @@ def test_plans_are_drawn_within_their_limits(clips: list[MovingDigit]) -> None:
 
 
 def test_frame_number_alone_predicts_action_poorly(clips: list[MovingDigit]) -> None:
-    within_2T = np.zeros((2, FRAMES))
+    within_2T = np.zeros((2, CLIP_FRAMES))
     for clip in clips:
         for which, (start, end) in enumerate(clip.windows):
             within_2T[which, start:end] += 1 / len(clips)
     assert within_2T.max() < 0.78
     assert min(clip.windows[0][0] for clip in clips) == 0
-    assert max(clip.windows[1][1] for clip in clips) == FRAMES
+    assert max(clip.windows[1][1] for clip in clips) == CLIP_FRAMES
 
 
 def test_equal_seeds_draw_equal_clips() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.data import paths
-from areaviz.data.paths import (
+from areaviz.samples import paths
+from areaviz.samples.paths import (
     CHECKPOINTS,
     CHECKPOINTS_SETTING,
     DATA_SETTING,
@@ -63,4 +63,4 @@ def test_no_other_module_leaves_the_package_folder() -> None:
     found = [
         str(path.relative_to(ROOT)) for path in sources if climbs.search(path.read_text("utf-8"))
     ]
-    assert found == ["areaviz/data/paths.py"]
+    assert found == ["areaviz/samples/paths.py"]

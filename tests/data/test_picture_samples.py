@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from areaviz.data import picture_samples
-from areaviz.data.digit_scenes import KINDS as SIDES
-from areaviz.data.picture_samples import (
-    KINDS,
+from areaviz.samples import own_media
+from areaviz.samples.digits import DIGIT_KINDS as SIDES
+from areaviz.samples.own_media import (
     PHOTOS,
-    SAMPLES,
+    PICTURE_SAMPLES,
+    SAMPLE_KINDS,
     THUMBNAIL_SIDE,
     encode_thumbnail,
     find_scene_sample,
-    get_sample,
-    get_sample_sentence,
-    list_sample_names,
+    get_picture_sample,
+    get_picture_sentence,
+    list_picture_names,
 )
 from areaviz.trace.errors import BackendError, InputError
 
@@ -37,13 +37,13 @@ DIGITS = {
 
 
 def made_anew(name: str) -> bytes:
-    picture_samples._compose_digits.cache_clear()
-    return SAMPLES[name].make().rgb
+    own_media._compose_digits.cache_clear()
+    return PICTURE_SAMPLES[name].make().rgb
 
 
-@pytest.mark.parametrize("name", list_sample_names())
+@pytest.mark.parametrize("name", list_picture_names())
 def test_every_sample_is_available(name: str) -> None:
-    picture = get_sample(name)
+    picture = get_picture_sample(name)
     picture.check()
     assert picture.name == name
     assert picture.rgb == made_anew(name), "the same every time"
@@ -51,47 +51,47 @@ def test_every_sample_is_available(name: str) -> None:
 
 
 def test_every_kind_has_its_samples() -> None:
-    assert {kind: len(list_sample_names(kind)) for kind in KINDS} == COUNTS
-    assert list_sample_names() == tuple(SAMPLES)
-    assert set(list_sample_names("pair", "digit")) == {
-        *list_sample_names("pair"),
-        *list_sample_names("digit"),
+    assert {kind: len(list_picture_names(kind)) for kind in SAMPLE_KINDS} == COUNTS
+    assert list_picture_names() == tuple(PICTURE_SAMPLES)
+    assert set(list_picture_names("pair", "digit")) == {
+        *list_picture_names("pair"),
+        *list_picture_names("digit"),
     }
-    assert list_sample_names("nothing such") == ()
+    assert list_picture_names("nothing such") == ()
 
 
 def test_samples_are_all_different() -> None:
     assert (
-        len({get_sample(name).digest for name in list_sample_names()})
-        == len({entry.title for entry in SAMPLES.values()})
+        len({get_picture_sample(name).digest for name in list_picture_names()})
+        == len({entry.title for entry in PICTURE_SAMPLES.values()})
         == 44
     )
 
 
 @pytest.mark.parametrize("kind", DIGITS)
 def test_digits_are_grey_and_of_model_size(kind: str) -> None:
-    for name in list_sample_names(kind):
-        pixels = get_sample(name).pixels
+    for name in list_picture_names(kind):
+        pixels = get_picture_sample(name).pixels
         assert pixels.shape == (SIDES[DIGITS[kind]],) * 2 + (3,)
         assert (pixels == pixels[:, :, :1]).all()
         assert pixels[0, 0, 0] < 128 < pixels.max(), "light ink on a dark ground"
 
 
-@pytest.mark.parametrize("name", list_sample_names("digit", "single digit", "moved digit", "pair"))
+@pytest.mark.parametrize("name", list_picture_names("digit", "single digit", "moved digit", "pair"))
 def test_titles_of_digits_are_their_labels(name: str) -> None:
-    kind, labels, index = SAMPLES[name].make.args
-    drawn = picture_samples._compose_digits(kind, labels).labels[index]
-    assert [int(sign) for sign in SAMPLES[name].title if sign.isdigit()] == drawn.tolist()
+    kind, labels, index = PICTURE_SAMPLES[name].make.args
+    drawn = own_media._compose_digits(kind, labels).labels[index]
+    assert [int(sign) for sign in PICTURE_SAMPLES[name].title if sign.isdigit()] == drawn.tolist()
     assert name.partition("-")[2] == "".join(map(str, drawn))
 
 
-@pytest.mark.parametrize("name", list_sample_names("scene"))
+@pytest.mark.parametrize("name", list_picture_names("scene"))
 def test_scene_matches_its_number(name: str) -> None:
     scene = find_scene_sample(name)
     assert scene is not None
     assert (scene.split, f"scene-{scene.number}") == ("samples", name)
-    assert SAMPLES[name].title.lower() == scene.english.text
-    assert np.array_equal(get_sample(name).pixels, scene.pixels(256))
+    assert PICTURE_SAMPLES[name].title.lower() == scene.english.text
+    assert np.array_equal(get_picture_sample(name).pixels, scene.pixels(256))
 
 
 def test_other_samples_show_no_scene() -> None:
@@ -107,15 +107,15 @@ def test_unknown_name_is_refused(name: str) -> None:
     with pytest.raises(
         InputError, match=r"^Sample picture .* does not exist. Choose one of the samples or upload"
     ):
-        get_sample(name)
+        get_picture_sample(name)
 
 
-@pytest.mark.parametrize("name", list_sample_names())
+@pytest.mark.parametrize("name", list_picture_names())
 def test_thumbnails_are_small_and_show_the_sample(name: str) -> None:
     image = Image.open(io.BytesIO(encode_thumbnail(name)))
     assert max(image.size) <= THUMBNAIL_SIDE
     assert len(encode_thumbnail(name)) < 8000
-    whole = get_sample(name)
+    whole = get_picture_sample(name)
     expected = np.asarray(
         Image.fromarray(whole.pixels).resize(image.size, Image.Resampling.BOX)
     ).astype(int)
@@ -124,18 +124,19 @@ def test_thumbnails_are_small_and_show_the_sample(name: str) -> None:
 
 
 def test_all_thumbnails_are_made_in_time() -> None:
-    for cached in (get_sample, encode_thumbnail, picture_samples._compose_digits):
+    for cached in (get_picture_sample, encode_thumbnail, own_media._compose_digits):
         cached.cache_clear()
     start = time.process_time()
-    for name in list_sample_names():
+    for name in list_picture_names():
         encode_thumbnail(name)
     assert time.process_time() - start < 1.5
 
 
 def test_created_samples_are_cached() -> None:
     assert all(
-        get_sample(name) is get_sample(name) and encode_thumbnail(name) is encode_thumbnail(name)
-        for name in list_sample_names()
+        get_picture_sample(name) is get_picture_sample(name)
+        and encode_thumbnail(name) is encode_thumbnail(name)
+        for name in list_picture_names()
     )
 
 
@@ -151,23 +152,23 @@ SIZES = {
 
 @pytest.mark.parametrize("name", PHOTOS)
 def test_every_photograph_has_its_own_sentence(name: str) -> None:
-    photo = get_sample(name)
+    photo = get_picture_sample(name)
     assert (photo.width, photo.height) == SIZES[name]
-    assert get_sample_sentence(name).endswith(".") and get_sample_sentence(name)[0].isupper()
+    assert get_picture_sentence(name).endswith(".") and get_picture_sentence(name)[0].isupper()
     assert (
-        len({get_sample_sentence(other) for other in list_sample_names("photo")})
+        len({get_picture_sentence(other) for other in list_picture_names("photo")})
         == len(PHOTOS)
-        == len(list_sample_names("photo"))
+        == len(list_picture_names("photo"))
     )
 
 
 def test_colours_are_those_of_the_photographs() -> None:
-    portrait, cat = get_sample("hopper").pixels, get_sample("cat").pixels
+    portrait, cat = get_picture_sample("hopper").pixels, get_picture_sample("cat").pixels
     red, _, blue = portrait[60:160, -60:].reshape(-1, 3).mean(0)
     assert blue > red + 50, "a blue ground"
     red, _, blue = cat[100:200, 150:300].reshape(-1, 3).mean(0)
     assert red > blue + 20, "brown fur"
-    assert np.ptp(get_sample("photographer").pixels.astype(int), axis=2).max() == 0, "grey"
+    assert np.ptp(get_picture_sample("photographer").pixels.astype(int), axis=2).max() == 0, "grey"
 
 
 def test_photograph_of_missing_package_is_reported() -> None:
@@ -180,7 +181,7 @@ def test_photograph_of_missing_package_is_reported() -> None:
 
 def test_packages_are_not_imported() -> None:
     code = (
-        "from areaviz.data.picture_samples import get_sample; get_sample('cat'); import sys;"
+        "from areaviz.samples.own_media import get_sample; get_sample('cat'); import sys;"
         " print('skimage' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.data.points import (
+from areaviz.samples.reasoning import (
     compute_signed_area,
     draw_point_sets,
     find_convex_hull,

@@ -10,10 +10,19 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from areaviz.data import scene_drawing
-from areaviz.data.scene_drawing import INKS, draw_scene
-from areaviz.data.scene_grammar import AMBIGUOUS, NOUNS, RELATIONS, Object
-from areaviz.data.scenes import SPLITS, TIE, Scene, make_scene
+from areaviz.samples import scenes
+from areaviz.samples.scenes import (
+    AMBIGUOUS,
+    INKS,
+    NOUNS,
+    RELATIONS,
+    SPLITS,
+    TIE,
+    Object,
+    Scene,
+    draw_scene,
+    make_scene,
+)
 
 SCENES = [make_scene(split, number) for split in SPLITS for number in range(300)]
 DRAWN = [make_scene("val", number) for number in range(40)]
@@ -97,7 +106,7 @@ def test_boxes_are_inside_apart_and_of_stated_size() -> None:
 def test_boxes_contain_the_ink(shape: str, side: int) -> None:
     """The ink may exceed the box by a small margin, and it must fill most of the box."""
     box = (0.3, 0.4, 0.6, 0.7)
-    mask = np.asarray(scene_drawing._make_shape_mask(Object(shape, "red", "large", box), side)) > 0
+    mask = np.asarray(scenes._make_shape_mask(Object(shape, "red", "large", box), side)) > 0
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     ends = [columns[0] / side, rows[0] / side, (columns[-1] + 1) / side, (rows[-1] + 1) / side]
     margin = 0.3 / 20 + 1.5 / side
@@ -176,7 +185,7 @@ def test_scene_follows_from_its_split_and_number() -> None:
 def test_second_process_makes_equal_scenes() -> None:
     """Nothing depends on the order of sets or on hashes."""
     code = (
-        "import json; from areaviz.data.scenes import make_scene;print(json.dumps([[s.english.text,"
+        "import json; from areaviz.samples.scenes import make_scene;print(json.dumps([[s.english.text,"
         " s.german.text] for s in (make_scene('train', n) for n in range(20))]))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

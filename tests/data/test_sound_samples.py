@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.sound_samples import SAMPLES, get_sound_sample
+from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import RATE
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", SOUND_SAMPLES)
 def test_digits_are_audible_only_between_their_bounds(name: str) -> None:
-    sample, sound = SAMPLES[name], get_sound_sample(name)
+    sample, sound = SOUND_SAMPLES[name], get_sound_sample(name)
     sound.check()
     assert sound.name == name and len(sample.starts) == len(sample.ends) == len(sample.text)
     assert len(sample.spoken.split()) == 2 * len(sample.text)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.strokes import SIDE, draw_digit, draw_digits
+from areaviz.samples.digits import DRAWN_SIDE, draw_digit, draw_digits
 
 
 @pytest.mark.parametrize("digit", range(10))
 def test_digit_is_ink_on_background_centred_by_mass(digit: int) -> None:
     for seed in range(20):
         image = draw_digit(digit, np.random.default_rng((digit, seed)))
-        assert image.shape == (SIDE, SIDE) == (28, 28) and image.dtype == np.uint8
+        assert image.shape == (DRAWN_SIDE, DRAWN_SIDE) == (28, 28) and image.dtype == np.uint8
         assert image.max() > 200 and 0.04 < (image > 128).mean() < 0.4
         assert (
             not image[0].any()
@@ -20,7 +20,7 @@ def test_digit_is_ink_on_background_centred_by_mass(digit: int) -> None:
             and not image[:, 0].any()
             and not image[:, -1].any()
         )
-        rows, columns = np.mgrid[:SIDE, :SIDE]
+        rows, columns = np.mgrid[:DRAWN_SIDE, :DRAWN_SIDE]
         middle = [(axis * image).sum() / image.sum() for axis in (rows, columns)]
         assert np.allclose(middle, 13.5, atol=0.51)
 
@@ -65,7 +65,7 @@ def loops(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> int:
         size = 0
         while stack:
             y, x = stack.pop()
-            if 0 <= y < SIDE and 0 <= x < SIDE and open_ground[y, x]:
+            if 0 <= y < DRAWN_SIDE and 0 <= x < DRAWN_SIDE and open_ground[y, x]:
                 open_ground[y, x] = False
                 size += 1
                 stack += [(y + 1, x), (y - 1, x), (y, x + 1), (y, x - 1)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.data.examples import Dataset, Example
-from areaviz.data.text_kinds import (
+from areaviz.samples.dataset import (
     POINTS,
     SENTENCES,
     STORIES,
     TREES,
+    Dataset,
+    Example,
     find_common_kind,
     find_text_kind,
 )

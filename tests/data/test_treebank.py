@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.answer_samples import separate_punctuation
 from areaviz.data.treebank import MAX_WORDS, Parsed, read_treebank
+from areaviz.samples.reasoning import separate_punctuation
 
 Line = tuple[str, str, str]
 """The corpus's name of a split, a sentence with spaces between its words, and its tree."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.grounding import GroundedSentence
 from areaviz.evaluation.captions import OF_AREAS, Read, measure_areas
+from areaviz.samples.dataset import GroundedSentence
 from areaviz.trace.areas import AreaGrid
 
 BOX = (0.0, 0.0, 0.5, 1.0)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
 from areaviz.evaluation.key_form_tables import (
     FORM_TABLES,
     LETTERS_TABLE,
@@ -21,6 +20,7 @@ from areaviz.evaluation.key_form_tables import (
 )
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head
+from areaviz.samples.paths import CHECKPOINTS
 
 SITES = ("encoder self", "encoder-decoder")
 

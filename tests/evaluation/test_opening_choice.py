@@ -11,7 +11,6 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.cards.opening import Opening
-from areaviz.data.examples import Dataset
 from areaviz.evaluation import opening_choice as module
 from areaviz.evaluation.opening_choice import (
     choose_linked_opening,
@@ -23,6 +22,7 @@ from areaviz.evaluation.opening_choice import (
 from areaviz.metrics.link_accuracy import LinkedCounts
 from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.generation import GenerationModel
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.areas import Area
 from areaviz.trace.query import densest_areas, item_shares
 from areaviz.trace.request import Request

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.data.scene_grammar import AMBIGUOUS, COLOURS, MASK, NOUNS
-from areaviz.data.scenes import make_scene
 from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_share_of_right_words
+from areaviz.samples.scenes import AMBIGUOUS, COLOURS, MASK, NOUNS, make_scene
 
 SCENES = [make_scene("samples", number) for number in range(60)]
 

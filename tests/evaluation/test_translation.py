@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from areaviz.cards.card import Card, read_card, write_card
-from areaviz.data.examples import Dataset
 from areaviz.evaluation import heads, links
 from areaviz.evaluation import translation as module
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.metrics.by_length import THIRDS, compute_gains_by_length
 from areaviz.models.generation import GenerationModel
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.models.test_recurrent import model as recurrent

@@ -13,8 +13,6 @@ import pytest
 import torch
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.clip_samples import clip_of
-from areaviz.data.moving_digits import FRAMES, SIDE, MovingDigit, Window
 from areaviz.evaluation import video
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.tasks import EVALUATIONS
@@ -30,13 +28,15 @@ from areaviz.models.generation import GenerationModel
 from areaviz.models.inputs import make_clip_field
 from areaviz.models.recurrent import SITE
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
+from areaviz.samples.digits import CLIP_FRAMES, CLIP_SIDE, MovingDigit, Window
+from areaviz.samples.own_media import make_clip
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from tests.pages import folder
 
-BLANK = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
+BLANK = np.zeros((CLIP_FRAMES, CLIP_SIDE, CLIP_SIDE), np.uint8)
 WINDOWS = ((1, 5), (9, 12))
 LEFT_GROWS = MovingDigit(BLANK, 3, ("moves left", "grows"), WINDOWS)
 TURNS_UP = MovingDigit(BLANK, 8, ("turns right", "moves up"), ((2, 5), (7, 12)))
@@ -77,13 +77,13 @@ class Eye:
         words = request.target.split()
         anchors = np.zeros((len(words), 2), np.int64)
         target = Field("target", "text", request.target, tuple(words), anchors)
-        grid = AreaGrid(1, FRAMES, 1, 5)
+        grid = AreaGrid(1, CLIP_FRAMES, 1, 5)
         weights = np.zeros((1, 1, len(words), grid.count), np.float32)
         for row, window in enumerate(self.clips[request.target].gold()):
             first, behind = (0, 1) if window is None else self.where(window)
             weights[0, 0, row, grid.index(Area(0, first, 1, behind - first))] = 1.0
         attention = AttentionMap(SITE, "target", "clip", grid, weights)
-        fields = {"target": target, "clip": make_clip_field(request.clip, FRAMES)}
+        fields = {"target": target, "clip": make_clip_field(request.clip, CLIP_FRAMES)}
         likely = np.ones(len(words), np.float32)
         result = Output("target", likely, tuple(((word, 1.0),) for word in words))
         return Trace(request, fields, result, {SITE: attention})
@@ -183,7 +183,7 @@ def test_right_sentence_is_given() -> None:
     eye = Eye(CLIPS, at)
     figures(eye)
     assert [request.target for request in eye.asked[:2]] == [clip.text for clip in CLIPS]
-    assert eye.asked[0].clip == clip_of("drawn", LEFT_GROWS) and eye.asked[0].model == "watcher"
+    assert eye.asked[0].clip == make_clip("drawn", LEFT_GROWS) and eye.asked[0].model == "watcher"
 
 
 def test_splits_differ_and_are_equal_for_models() -> None:
@@ -208,7 +208,7 @@ def test_untrained_model_is_measured(tmp_path: Path) -> None:
     found = evaluate_video(model, tmp_path, "test", Options(beam=2, traces=2))
     assert set(found.figures) == {"words", "right", "clips"} and found.figures["clips"] == 5
     clips = draw_clips("test", 5)
-    requests = [Request("watcher", "", "beam", 2, clip=clip_of("drawn", c)) for c in clips]
+    requests = [Request("watcher", "", "beam", 2, clip=make_clip("drawn", c)) for c in clips]
     assert list(found.outputs) == model.generate_outputs(requests)
     assert found.figures["words"] == compute_word_accuracy(found.outputs, clips) < 0.5
     assert found.figures["right"] == 0.0

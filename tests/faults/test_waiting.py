@@ -12,7 +12,7 @@ import pytest
 
 from areaviz.backend.costs import Costs
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from benchmarks.waiting import BEAM, COOKIES, EXPENSIVE, expensive_text, wait_beside

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 
 import areaviz
-from areaviz.data.paths import IS_CLONE
+from areaviz.samples.paths import IS_CLONE
 
 assert find_spec("torch") is None and find_spec("streamlit") is None
 assert not IS_CLONE, "the package of a clone was imported"

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from areaviz.data.paths import APP, IS_CLONE, PAGES, ROOT
+from areaviz.samples.paths import APP, IS_CLONE, PAGES, ROOT
 
 # Streamlit reads its settings here, as it does for `areaviz serve`.
 os.chdir(ROOT)

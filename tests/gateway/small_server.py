@@ -53,10 +53,10 @@ def main() -> None:
     # Import these now, because some of them keep the clock that they find.
     from streamlit import config
 
-    from areaviz.data.paths import ROOT
     from areaviz.gateway import protocols
     from areaviz.gateway.gateway import AppPlace
     from areaviz.gateway.serving import process_stats, serve_app
+    from areaviz.samples.paths import ROOT
 
     started = time.monotonic()
     protocols.WINDOW_SECONDS = PATIENT_SECONDS

@@ -14,10 +14,10 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
-from areaviz.data.paths import ROOT
 from areaviz.intake.columns import MAX_COLUMNS, check_header
 from areaviz.intake.dataset_builder import build_dataset, read_set
 from areaviz.intake.joined_columns import open_files
+from areaviz.samples.paths import ROOT
 from areaviz.trace.errors import InputError
 from benchmarks.intake_files import FILES, LINES, example_rows, spreadsheet
 from tests.sampled import sampled

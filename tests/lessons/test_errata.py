@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.paths import ROOT
 from areaviz.lessons import errata, rounding, survey_errata
+from areaviz.samples.paths import ROOT
 from areaviz.trace.areas import AreaGrid
 
 

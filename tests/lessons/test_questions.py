@@ -7,13 +7,13 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.stored import find_path
-from areaviz.data.paths import CHECKPOINTS, HERO, OPENINGS
-from areaviz.data.sound_samples import SAMPLES
 from areaviz.lessons import attention
 from areaviz.lessons.ask import listeners, reason, rectangle, worth_order
 from areaviz.lessons.ask.first_span import SITE
 from areaviz.lessons.questions import QUESTIONS, make_question_data
 from areaviz.lessons.stored_runs import list_requests
+from areaviz.samples.own_media import SOUND_SAMPLES
+from areaviz.samples.paths import CHECKPOINTS, HERO, OPENINGS
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -156,11 +156,11 @@ def test_four_corners_give_the_sum() -> None:
 def test_two_listeners_are_equally_right_and_attend_to_different_moments(
     backend: LocalBackend,
 ) -> None:
-    digits = len(SAMPLES[listeners.SOUND].text)
+    digits = len(SOUND_SAMPLES[listeners.SOUND].text)
     content, hybrid = make_question_data(10)["numbers"]["answer"]
     assert content <= digits / 2 and hybrid == digits
     for request in listeners.list_requests():
-        assert get_output_text(stored(backend, request)) == SAMPLES[listeners.SOUND].text
+        assert get_output_text(stored(backend, request)) == SOUND_SAMPLES[listeners.SOUND].text
     errors = [backend.models()[name].figures["test"]["error"] for name in listeners.LISTENERS]
     assert abs(errors[0] - errors[1]) < 0.001
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from areaviz.data.digit_scenes import DigitScenes
 from areaviz.models.classifier_pass import ClassifierPass
 from areaviz.models.digit_metrics import Looks, measure_baselines, measure_looks, measure_reading
+from areaviz.samples.digits import DigitScenes
 
 Array = npt.NDArray[np.floating]
 SIDE, COUNT = 40, 400

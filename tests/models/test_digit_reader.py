@@ -12,7 +12,6 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from areaviz.attention.stn import sample_quadrilateral
-from areaviz.data.digit_scenes import KINDS, compose_scenes
 from areaviz.models.checkpoint import save_weights
 from areaviz.models.classifier_pass import (
     ClassifierPass,
@@ -27,6 +26,7 @@ from areaviz.models.item_attention import ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
+from areaviz.samples.digits import DIGIT_KINDS, compose_scenes
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -302,7 +302,7 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
     patches = np.zeros((8, 28, 28), np.uint8)
     patches[:, 4:24, 10:18] = 200
     scenes = compose_scenes(kind, patches, np.arange(8) % 10, rng)
-    assert scenes.pictures.shape[1] == KINDS[kind]
+    assert scenes.pictures.shape[1] == DIGIT_KINDS[kind]
     figures = model.measure(scenes)
     assert figures.pop("loss") > 0 and all(0 <= value <= 1 for value in figures.values())
     expected = {

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from areaviz.analysis import marked_error_files
-from areaviz.data.examples import Dataset, Example
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.marot import parse_judgements, to_marot
 from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, read_rows
+from areaviz.samples.dataset import Dataset, Example
 from areaviz.trace.errors import InputError
 
 SOURCES = ("A dog runs.", "It rains.", "It rains.")

@@ -25,12 +25,12 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.date_check import DATES, is_date_steady
 from areaviz.analysis.rows import SETTING, RowFile, find_rows_path
 from areaviz.backend.base import OWN_WORK, Backend, Caller
-from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import Files
 from areaviz.intake import dataset_builder
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes
 from areaviz.notes.slices import Slice
+from areaviz.samples.dataset import Files
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.shares.keeping import DAYS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING, RowFile
 from areaviz.analysis.stored_analysis import MODELS
-from areaviz.data.paths import ANALYSIS
+from areaviz.samples.paths import ANALYSIS
 from areaviz.ui.analyse.opening_sentence import find_changed_words
 from tests.pages.analysed import button, listed, state_of
 from tests.pages.conftest import Open, shown

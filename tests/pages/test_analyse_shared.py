@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
-from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import from_bytes, to_bytes
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse import notes_exchange
 from areaviz.ui.analyse.slices import SLICE_NAME_KEY

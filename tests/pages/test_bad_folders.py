@@ -19,7 +19,7 @@ from areaviz.adapters.library import import_transformers
 from areaviz.adapters.weights import SINGLE_FILE
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
-from areaviz.data.paths import FOLDERS_SETTING
+from areaviz.samples.paths import FOLDERS_SETTING
 from areaviz.trace import errors as limits
 from tests import marian
 from tests.adapters.test_bad_folders import GIGA, LONG, WRONG, no_folder, of_size

@@ -39,7 +39,7 @@ def test_page_without_captioner_gives_advice(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, is_clone: bool
 ) -> None:
     # All stored traces are those of translators.
-    monkeypatch.setattr("areaviz.data.release_models.IS_CLONE", is_clone)
+    monkeypatch.setattr("areaviz.samples.paths.IS_CLONE", is_clone)
     app = open_page("caption")
     wanted = {
         True: "restore the folder from the repository.",

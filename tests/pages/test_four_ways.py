@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.data.picture_samples import list_sample_names
+from areaviz.samples.own_media import list_picture_names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.state import COSTS, KINDS, VIEW
@@ -69,7 +69,7 @@ def test_glimpses_and_transformer_read_pairs_step_by_step(
 
 
 def test_translated_digits_have_their_own_samples() -> None:
-    assert PICTURE_KINDS["translated"].first in list_sample_names(
+    assert PICTURE_KINDS["translated"].first in list_picture_names(
         PICTURE_KINDS["translated"].samples
     )
 

@@ -16,10 +16,10 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.media.sounds import DecodedSound, encode_flac
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
+from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
 from areaviz.trace.changes import Hide, Share, format_changes, parse_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -266,7 +266,7 @@ def test_stereo_file_reports_mixing_and_resampling(open_page: Open, backend: Lis
 
 
 def test_conclusions_count_wrong_digits() -> None:
-    sample = SAMPLES[FIRST]
+    sample = SOUND_SAMPLES[FIRST]
     trace = fakes.sound_trace(sample.text)
     assert describe_transcript(trace) == "Heard: **3 1 4 1 5 9 2**"
     named = replace(trace, request=replace(trace.request, sound=get_sound_sample(FIRST)))

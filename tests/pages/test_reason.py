@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.answer_samples import separate_punctuation
 from areaviz.data.story_questions import split_sentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.drawing.numbered_points import label_positions
@@ -24,11 +23,11 @@ from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.pointing_model import PointingModel
+from areaviz.samples.reasoning import POINTS, SENTENCES, STORIES, separate_punctuation
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.reason_form import join_story
-from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.results.reason import add_gold_facts, describe_answer
 from tests.messages import header_of
 from tests.pages import folder

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.data.paths import HERO
+from areaviz.samples.paths import HERO
 from areaviz.trace import file
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.tour.steps import (

@@ -8,7 +8,7 @@ from dataclasses import replace
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
-from areaviz.data.picture_samples import get_sample_sentence
+from areaviz.samples.own_media import get_picture_sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.forms.picture_translation_form import PICTURE_CONDITIONS
@@ -64,7 +64,7 @@ def test_three_picture_choices_are_translated_at_once(open_page: Open, use_backe
     assert true.picture is not None and none.picture is None and wrong.picture is not None
     assert true.picture.name != wrong.picture.name
     assert {one.text for one in backend.asked} == {
-        get_sample_sentence(true.picture.name).replace("blue", "?", 1)
+        get_picture_sentence(true.picture.name).replace("blue", "?", 1)
     }
     assert "**blauer**" in shown(app), "the words that differ are bold"
 

@@ -13,11 +13,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.drawing.frame_attention import find_frame_attention
 from areaviz.media.clips import decode_clip, encode_gif
 from areaviz.models.generation import GenerationModel
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
+from areaviz.samples.own_media import CLIP_SAMPLES, get_clip_sample
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -46,7 +46,7 @@ class Watchers(fakes.FakeBackend):
     """
 
     def __init__(self, path: Path) -> None:
-        texts = [sample.text for sample in SAMPLES.values()] * 2
+        texts = [sample.text for sample in CLIP_SAMPLES.values()] * 2
         tokenizer = run_tokenizer(path / "tokens.model", texts, 40)
         self.runs: dict[str, GenerationModel] = {}
         options: dict[str, dict[str, Any]] = {
@@ -68,7 +68,7 @@ class Watchers(fakes.FakeBackend):
     def trace(self, request: Request, *_: object, **__: object) -> Trace:
         request = request.checked()
         self.asked.append(request)
-        sample = SAMPLES.get(request.clip.name if request.clip else "")
+        sample = CLIP_SAMPLES.get(request.clip.name if request.clip else "")
         given = request.target or (sample.text if sample else OWN)
         made = self.runs[request.model].trace([replace(request, target=given)])[0]
         return replace(made, request=request)
@@ -104,21 +104,21 @@ def press(app: AppTest, label: str) -> AppTest:
 def test_page_opens_with_clip_and_description(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
     assert not app.exception and not app.error
-    assert backend.asked == [Request("watcher", "", clip=clip_sample(FIRST))]
+    assert backend.asked == [Request("watcher", "", clip=get_clip_sample(FIRST))]
     text = shown(app)
-    assert f"Seen: **{SAMPLES[FIRST].text}**, which is right." in text
+    assert f"Seen: **{CLIP_SAMPLES[FIRST].text}**, which is right." in text
     assert app.selectbox(key="watch_sample").value == FIRST
     assert app.query_params["clip"] == FIRST and "view" not in app.query_params
     assert not app.get("plotly_chart") and not app.get("image")
     (strip,) = strips(app)
-    assert " ".join(strip["words"][:-1]) == SAMPLES[FIRST].text and strip["items"] == []
+    assert " ".join(strip["words"][:-1]) == CLIP_SAMPLES[FIRST].text and strip["items"] == []
     assert len(strip["frames"]) == len(strip["numbers"]) == 8
 
 
 def test_link_restores_clip_and_words(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=OTHER, site="encoder-decoder", items="2,4")
     assert not app.exception and not app.error
-    assert backend.asked == [Request("watcher", "", clip=clip_sample(OTHER))]
+    assert backend.asked == [Request("watcher", "", clip=get_clip_sample(OTHER))]
     assert app.selectbox(key="watch_sample").value == OTHER
     assert [strip["items"] for strip in strips(app)] == [[1, 3]]
     again = open_page("watch", **dict(app.query_params))
@@ -145,7 +145,7 @@ def test_attribution_is_next_to_attention_to_frames(open_page: Open, backend: Wa
 def test_chosen_clip_is_in_the_link(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=FIRST, site="encoder-decoder", items="2")
     app.selectbox(key="watch_sample").set_value(OTHER).run()
-    assert not app.exception and backend.asked[-1].clip == clip_sample(OTHER)
+    assert not app.exception and backend.asked[-1].clip == get_clip_sample(OTHER)
     assert app.query_params["clip"] == OTHER
     assert strips(app)[0]["items"] == [] and "items" not in app.query_params
     again = open_page("watch", **dict(app.query_params))
@@ -165,7 +165,7 @@ def test_link_to_missing_clip_keeps_page(
 ) -> None:
     app = open_page("watch", clip=name)
     assert not app.exception and sentence in shown(app)
-    assert backend.asked[-1].clip == clip_sample(FIRST)
+    assert backend.asked[-1].clip == get_clip_sample(FIRST)
 
 
 def test_own_clip_is_watched_and_refused_clip_ignored(open_page: Open, backend: Watchers) -> None:
@@ -225,7 +225,7 @@ def test_hidden_frame_reruns_the_clip(open_page: Open, backend: Watchers) -> Non
     asked = backend.asked[0]
     assert backend.asked[1:] == [
         replace(asked, changes=HIDDEN),
-        replace(asked, changes=HIDDEN, target=SAMPLES[FIRST].text),
+        replace(asked, changes=HIDDEN, target=CLIP_SAMPLES[FIRST].text),
     ]
     assert app.query_params["changes"] == format_changes(HIDDEN)
     assert "Mean probability of the original output" in shown(app)
@@ -250,7 +250,7 @@ def test_changes_belong_to_their_clip(open_page: Open, backend: Watchers) -> Non
     assert any(request.changes == HIDDEN for request in backend.asked)
     app = act(app, app.selectbox(key="watch_sample").set_value(OTHER))
     assert "changes" not in app.query_params
-    assert not any(one.changes for one in backend.asked if one.clip == clip_sample(OTHER))
+    assert not any(one.changes for one in backend.asked if one.clip == get_clip_sample(OTHER))
     app = act(app, app.selectbox(key="watch_sample").set_value(FIRST))
     assert app.query_params["changes"] == format_changes(HIDDEN)
 
@@ -274,7 +274,7 @@ def test_two_models_are_side_by_side(open_page: Open, backend: Watchers) -> None
     app = with_tab(app, "compare")
     app.selectbox(key="watch_compare").set_value("other").run()
     assert not app.exception and not app.error
-    clip = clip_sample(OTHER)
+    clip = get_clip_sample(OTHER)
     assert backend.asked[-2:] == [Request(name, "", clip=clip) for name in ("watcher", "other")]
     assert shown(app).count("Seen:") >= 2 and app.query_params["compare"] == "other"
     assert len(strips(app)) == 2
@@ -286,7 +286,7 @@ def test_model_without_attention_shows_no_strip(open_page: Open, backend: Watche
     app = open_page("watch")
     app.selectbox(key="watch_model").set_value("blind").run()
     assert not app.exception and not app.error
-    assert backend.asked[-1] == Request("blind", "", clip=clip_sample(FIRST))
+    assert backend.asked[-1] == Request("blind", "", clip=get_clip_sample(FIRST))
     assert "no attention to show" in shown(app)
     assert "encodes the whole clip once" in shown(app)
     assert "Seen:" in shown(app) and not strips(app)
@@ -300,17 +300,17 @@ def test_decoding_is_part_of_the_request_and_of_the_link(
     app = open_page("watch")
     app.segmented_control(key="watch_method").set_value("beam").run()
     app.select_slider(key="watch_area_size").set_value(1).run()
-    wanted = Request("watcher", "", "beam", 4, 1, clip=clip_sample(FIRST))
+    wanted = Request("watcher", "", "beam", 4, 1, clip=get_clip_sample(FIRST))
     assert not app.exception and backend.asked[-1] == wanted
     open_page("watch", **dict(app.query_params))
     assert backend.asked[-1] == wanted
 
 
 def test_conclusions_describe_the_event() -> None:
-    sample = SAMPLES[FIRST]
+    sample = CLIP_SAMPLES[FIRST]
     seen = clip_trace(sample.text)
     assert describe_clip(seen) == f"Seen: **{sample.text}**."
-    named = replace(seen, request=replace(seen.request, clip=clip_sample(FIRST)))
+    named = replace(seen, request=replace(seen.request, clip=get_clip_sample(FIRST)))
     assert describe_clip(named) == f"Seen: **{sample.text}**, which is right."
     wrong = replace(clip_trace("the two grows"), request=named.request)
     assert describe_clip(wrong) == f"Seen: **the two grows**, but what happens is: {sample.text}."
@@ -321,11 +321,11 @@ def test_conclusions_describe_the_event() -> None:
 
 
 def test_frames_of_sample_clips_are_known() -> None:
-    seen = clip_trace("31", clip_sample(FIRST))
+    seen = clip_trace("31", get_clip_sample(FIRST))
     assert find_frame_attention(seen, Focus("encoder-decoder")).actions == ()
     # The actions are in frames 2 to 6 and 10 to 14, counted from one.
     known = find_frame_attention(add_gold_frames(seen), Focus("encoder-decoder"))
-    assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
+    assert known.actions == CLIP_SAMPLES[FIRST].windows == ((1, 6), (9, 14))
     own = clip_trace("31")
     assert (
         add_gold_frames(own) is own

@@ -11,9 +11,9 @@ import numpy as np
 import soundfile
 from PIL import Image
 
-from areaviz.data.clip_samples import clip_sample
 from areaviz.publish.page import make_page
 from areaviz.publish.page_input import render_clip, render_picture, render_sound
+from areaviz.samples.own_media import get_clip_sample
 from tests import fakes
 
 
@@ -32,7 +32,7 @@ def test_sound_plays_unchanged() -> None:
 
 
 def test_clip_plays_all_frames_in_a_loop() -> None:
-    clip = clip_sample("three-left-grows")
+    clip = get_clip_sample("three-left-grows")
     with Image.open(io.BytesIO(content(render_clip(clip)[1], "image/gif"))) as image:
         assert image.n_frames == clip.frames and image.size == (clip.width, clip.height)
         assert image.info["loop"] == 0 and image.info["duration"] == clip.milliseconds

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from areaviz.cli.live import make_live_html
-from areaviz.data.paths import CHECKPOINTS
 from areaviz.lessons.questions import QUESTIONS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.site.pages import PAGES, make_site
 from areaviz.trace.errors import InputError
 

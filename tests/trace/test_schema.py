@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from areaviz.cli.validate import read_schema
-from areaviz.data.paths import HOME, OPENINGS
+from areaviz.samples.paths import HOME, OPENINGS
 from areaviz.trace import file
 from areaviz.trace.document import to_document
 from areaviz.trace.kinds import KINDS

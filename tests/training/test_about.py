@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.training.about import TEXTS, read_training_texts
 
 SECTIONS: dict[str, dict[str, Any]] = tomllib.loads(

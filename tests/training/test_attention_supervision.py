@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from areaviz.data.batches import shift_targets
-from areaviz.data.grounding import GroundedSentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.samples.dataset import GroundedSentence
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.training.attention_supervision import (
     MIN_OVERLAP,

@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data import scenes
-from areaviz.data.scenes import make_scene
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.models.generation import GenerationModel
+from areaviz.samples import scenes
+from areaviz.samples.scenes import make_scene
 from areaviz.trace.errors import InputError
 from areaviz.training.captioned_pictures import VIEWS
 from areaviz.training.captions import Captions, CaptionsConfig

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from areaviz.data import scenes
 from areaviz.models.device import choose_device
+from areaviz.samples import scenes
 from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 
 

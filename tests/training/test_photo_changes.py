@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from areaviz.data.grounding import GroundedSentence
+from areaviz.samples.dataset import GroundedSentence
 from areaviz.training.photo_changes import PhotoChanges
 
 SIDE = 64

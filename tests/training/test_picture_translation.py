@@ -15,15 +15,14 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data import scenes
 from areaviz.data.flickr8k import read_photos
-from areaviz.data.scene_grammar import MASK
-from areaviz.data.scenes import make_scene
 from areaviz.data.tokenizer import UNKNOWN
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.picture_translation import CONDITIONS
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
+from areaviz.samples import scenes
+from areaviz.samples.scenes import MASK, make_scene
 from areaviz.training.encoder import EncoderTaskConfig
 from areaviz.training.picture_pairs import KINDS, Example, find_seen_words
 from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig

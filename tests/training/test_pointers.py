@@ -11,11 +11,11 @@ from torch.nn import functional as F
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
-from areaviz.data import points
-from areaviz.data.points import draw_point_sets, solve_exactly
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.points import compare_answers
 from areaviz.models.point_batches import arrange_for_reading
+from areaviz.samples import reasoning
+from areaviz.samples.reasoning import draw_point_sets, solve_exactly
 from areaviz.trace import file
 from areaviz.trace.changes import Hide
 from areaviz.trace.document import validate
@@ -112,8 +112,8 @@ def test_resumed_run_draws_like_an_unbroken_one(tmp_path: Path) -> None:
 def test_pointer_network_is_measured_with_its_baselines(
     models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(points, "TEST_SETS", 12)
-    monkeypatch.setattr(points, "VALID_SETS", 12)
+    monkeypatch.setattr(reasoning, "TEST_SETS", 12)
+    monkeypatch.setattr(reasoning, "VALID_SETS", 12)
     for kind, measure in (("hull", "area"), ("tour", "ratio")):
         folder = models / f"tiny-{kind}"
         card, _ = evaluate_checkpoint(folder, Path(), "test", Options(beam=2), "cpu")

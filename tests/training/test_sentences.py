@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.grounding import Boxes
 from areaviz.data.tokenizer import PAD, Tokenizer
+from areaviz.samples.dataset import Boxes
 from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import (
     choose_content_words,

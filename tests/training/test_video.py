@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import shift_targets
-from areaviz.data.moving_digits import ACTIONS, DIGITS, FRAMES, SIDE
 from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import Pass
+from areaviz.samples.digits import ACTIONS, CLIP_FRAMES, CLIP_SIDE, DIGITS
 from areaviz.training import training_clips
 from areaviz.training.loop import Trainer
 from areaviz.training.tasks import TRAININGS
@@ -58,7 +58,7 @@ def test_loss_falls_and_the_run_is_described(tmp_path: Path) -> None:
     assert 0.0 <= last["valid_words"] <= 1.0
     about = task.describe()
     assert (about.family, about.task, about.level) == ("watcher", "video", "word")
-    assert (about.mechanism, about.trained_length) == ("area", FRAMES)
+    assert (about.mechanism, about.trained_length) == ("area", CLIP_FRAMES)
     assert about.title == "Clips, frames and motion, areas up to 2 with boundary keys"
     assert about.config == asdict(task.network.config)
     # The card's options make an equal network.
@@ -98,7 +98,7 @@ def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:
 def test_batch_has_frames_and_their_actions(tmp_path: Path) -> None:
     task = build(tmp_path)
     frames, ids = task.batch(task.clips.valid[:4])
-    assert frames.shape == (4, FRAMES, SIDE, SIDE) and frames.dtype == torch.uint8
+    assert frames.shape == (4, CLIP_FRAMES, CLIP_SIDE, CLIP_SIDE) and frames.dtype == torch.uint8
     for row, clip in enumerate(task.clips.valid[:4]):
         assert torch.equal(frames[row], torch.from_numpy(clip.frames))
         words = [one for one in ids[row].tolist() if one != PAD]

@@ -23,8 +23,8 @@ from areaviz.analysis.themes.signature import (
     read_attention,
 )
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.data.examples import Dataset
 from areaviz.media.formats import SOUND
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.changes import Change
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Run, Trace

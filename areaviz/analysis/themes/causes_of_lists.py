@@ -10,7 +10,7 @@ import pandas as pd
 from areaviz.analysis.themes.causes import Cause, Runner, find_cause
 from areaviz.analysis.themes.table_themes import collect_material
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Run
 from areaviz.trace.request import Counted, Request

@@ -12,7 +12,7 @@ from areaviz.analysis.table import CIDER, JUDGED, MQM, list_measures
 from areaviz.analysis.themes.find import find_themes
 from areaviz.analysis.themes.material import FloatArray, Material, Score, Written
 from areaviz.analysis.themes.theme import Themes
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 
 # Metrics that a model computes without the right answer. They show when it fails, but not how.
 OF_THE_MODEL = (

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from areaviz.cards.card import Card
-from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.drawing.pictures import encode_matrix
 from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.metrics.speech import find_boundary_hits
+from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import RATE, Request
@@ -38,7 +38,7 @@ def make_question(texts: Texts) -> QuestionData:
     """Ask how often each listener attends to the digit that it writes."""
     traces = [get_backend().trace(request) for request in list_requests()]
     hits = [sum(find_attended_digits(trace)) for trace in traces]
-    digits = len(SAMPLES[SOUND].text)
+    digits = len(SOUND_SAMPLES[SOUND].text)
     numbers: dict[str, Any] = {
         "names": [texts["content"], texts["hybrid"]],
         "least": 0,
@@ -46,7 +46,7 @@ def make_question(texts: Texts) -> QuestionData:
         "answer": hits,
         "strips": [_make_strip(trace, texts) for trace in traces],
     }
-    words: dict[str, object] = {"digits": digits, "text": " ".join(SAMPLES[SOUND].text)}
+    words: dict[str, object] = {"digits": digits, "text": " ".join(SOUND_SAMPLES[SOUND].text)}
     for name, card, hit in zip(("content", "hybrid"), _read_cards(), hits, strict=True):
         test = card.figures["test"]
         words[f"{name}_hits"] = hit
@@ -56,7 +56,7 @@ def make_question(texts: Texts) -> QuestionData:
     for trace, strip in zip(traces, numbers["strips"], strict=True):
         heard.append({"name": strip["name"], "weights": _read_weights(trace).round(4).tolist()})
     deep = {
-        "text": SAMPLES[SOUND].text,
+        "text": SOUND_SAMPLES[SOUND].text,
         "listeners": heard,
         "spoken": numbers["strips"][0]["spoken"],
     }
@@ -66,7 +66,7 @@ def make_question(texts: Texts) -> QuestionData:
 def find_attended_digits(trace: Trace) -> list[bool]:
     """Return for every written digit whether the moment with the largest weight is within it."""
     weights_TM = _read_weights(trace)
-    sample = SAMPLES[SOUND]
+    sample = SOUND_SAMPLES[SOUND]
     bounds = [
         (round(RATE * start), round(RATE * end))
         for start, end in zip(sample.starts, sample.ends, strict=True)
@@ -81,7 +81,7 @@ def _read_weights(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.float
     The output's end is left out.
     """
     weights = np.asarray(trace.maps[SITE].weights[0, 0], dtype=np.float32)
-    return weights[: len(SAMPLES[SOUND].text)]
+    return weights[: len(SOUND_SAMPLES[SOUND].text)]
 
 
 def _make_strip(trace: Trace, texts: Texts) -> dict[str, object]:
@@ -92,7 +92,7 @@ def _make_strip(trace: Trace, texts: Texts) -> dict[str, object]:
     weights_TM = _read_weights(trace)
     anchors = trace.fields[trace.maps[SITE].memory].anchors
     length = float(anchors[-1][1]) / RATE
-    sample = SAMPLES[SOUND]
+    sample = SOUND_SAMPLES[SOUND]
     spoken = []
     for digit, start, end in zip(sample.text, sample.starts, sample.ends, strict=True):
         spoken.append([digit, start / length, (end - start) / length])

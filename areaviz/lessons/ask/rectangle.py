@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.picture_samples import find_scene_sample, get_sample
-from areaviz.data.scenes import Scene
 from areaviz.drawing.pictures import to_data_uri
 from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts, to_percent
+from areaviz.samples.own_media import find_scene_sample, get_picture_sample
+from areaviz.samples.scenes import Scene
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request
@@ -41,7 +41,7 @@ class Look:
 
 def make_request() -> Request:
     """Return the request whose trace the question needs."""
-    return Request(TASKS["caption"].opens, "", picture=get_sample(PICTURE))
+    return Request(TASKS["caption"].opens, "", picture=get_picture_sample(PICTURE))
 
 
 def make_question(texts: Texts) -> QuestionData:
@@ -51,7 +51,7 @@ def make_question(texts: Texts) -> QuestionData:
     look = find_clearest_look(trace)
     area, grid = look.area, found.grid
     numbers = {
-        "picture": to_data_uri(get_sample(PICTURE).pixels),
+        "picture": to_data_uri(get_picture_sample(PICTURE).pixels),
         "rows": grid.height,
         "columns": grid.width,
         "most": [grid.max_height, grid.max_width],

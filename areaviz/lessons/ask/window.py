@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 
-from areaviz.data.scenes import make_scene
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
+from areaviz.samples.scenes import make_scene
 from areaviz.trace.request import Picture
 
 SCENE, SIDE, OUTPUT = 9, 40, 40

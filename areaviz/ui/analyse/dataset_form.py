@@ -17,13 +17,13 @@ from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.reader_files import ReaderFiles, set_id
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.table import score_columns, score_measure
-from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import Dataset, Files, hash_content
 from areaviz.intake.dataset_builder import BuiltDataset, build_dataset
 from areaviz.intake.files import FORMATS
 from areaviz.intake.joined_columns import Chosen, JoinedColumns, open_files
 from areaviz.intake.systems import Outputs
 from areaviz.intake.texts import MAX_MEGABYTES
+from areaviz.samples.dataset import Dataset, Files, hash_content
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import InputError, without_traceback
 from areaviz.ui.analyse.column_chooser import draw_column_chooser, read_chosen_roles
 from areaviz.ui.analyse.state import FOLDER, FOLDER_PREFIX, SAMPLES, UPLOAD, AnalysePage

@@ -9,12 +9,12 @@ from functools import partial
 
 import streamlit as st
 
-from areaviz.data.examples import Dataset
 from areaviz.data.raters import AUTOMATIC, is_automatic
 from areaviz.drawing.numbers import format_three_digits
 from areaviz.notes.error_spans import Judgement, check_length, parse_spans
 from areaviz.notes.judgements import compute_judgement_id
 from areaviz.notes.record_types import Stale
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.automatic_errors import (
     draw_automatic_errors,

@@ -10,8 +10,8 @@ import streamlit as st
 
 from areaviz.analysis.table import format_table_as_csv, list_metadata_columns
 from areaviz.backend.base import Backend
-from areaviz.data.examples import Example
 from areaviz.drawing.numbers import number_text
+from areaviz.samples.dataset import Example
 from areaviz.ui.analyse.blind import has_rated_all
 from areaviz.ui.analyse.error_marking import draw_error_marking
 from areaviz.ui.analyse.filter import (

@@ -11,8 +11,8 @@ import streamlit as st
 
 from areaviz.analysis.table import list_measures
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, compare_words, find_closest_text
-from areaviz.data.examples import Example
 from areaviz.drawing.numbers import format_three_digits
+from areaviz.samples.dataset import Example
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.markdown import escape_markdown

@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.analysis.retention import own_analyses
 from areaviz.analysis.rows import find_analyses_folder, find_rows_path, remove_rows
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.analysis_history import get_user_files
 from areaviz.ui.analyse.dataset_form import ChosenSet, delete_uploaded_files
 from areaviz.ui.analyse.link_access import get_shared_links

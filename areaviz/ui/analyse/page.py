@@ -8,8 +8,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.cards.tasks import TASKS
-from areaviz.data.examples import Dataset
-from areaviz.data.text_kinds import SENTENCES, TREES
+from areaviz.samples.dataset import SENTENCES, TREES, Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.analysis_history import (

@@ -11,7 +11,7 @@ from areaviz.analysis.jobs import FairScheduler, Job
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse_dataset
 from areaviz.backend.base import Backend, Caller
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.analysis_history import save_to_history

@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import CIDER
-from areaviz.data.examples import Dataset
 from areaviz.data.metadata import list_categories
 from areaviz.notes.slices import Slice
 from areaviz.notes.store_schema import LONGEST_SLICE
+from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.filter import format_run_mark
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import StoredRows, compute_figures, open_note_store

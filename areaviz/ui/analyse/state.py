@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from areaviz.analysis.reader_files import is_set_id
-from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import MAX_POSITION, shorten
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import TOUR, Link

@@ -18,12 +18,12 @@ from areaviz.analysis.run import hash_outputs, make_header, make_rows_from_outpu
 from areaviz.analysis.stored_analysis import find_stored_analysis
 from areaviz.analysis.table import build_table, summarise_table
 from areaviz.cards.card import Card
-from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
+from areaviz.samples.dataset import Dataset
 from areaviz.shares.keeping import keep_days
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.link_access import check_writing, is_guest

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from areaviz.data.examples import Dataset
 from areaviz.notes.store_schema import LONGEST_NAME
+from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.stored_data import Analysis, StoredRows
 
 

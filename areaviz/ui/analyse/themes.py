@@ -18,7 +18,7 @@ from areaviz.analysis.themes.material import MIN_EXAMPLES, Material
 from areaviz.analysis.themes.table_themes import collect_material, find_themes_of_table
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend
-from areaviz.data.examples import Dataset
+from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.link_access import can_write
 from areaviz.ui.analyse.slices import save_examples_as_slice
 from areaviz.ui.analyse.state import AnalysePage, RowFilter, filter_rows

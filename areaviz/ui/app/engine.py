@@ -26,7 +26,7 @@ from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.backend.stored import RecordingBackend, StoredBackend
 from areaviz.cards.card import Card
-from areaviz.data.paths import OPENINGS, find_checkpoints_folder, list_external_model_folders
+from areaviz.samples.paths import OPENINGS, find_checkpoints_folder, list_external_model_folders
 from areaviz.trace.errors import BackendError
 
 MAX_STORED_TRACES = 32

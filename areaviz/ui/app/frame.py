@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from areaviz.backend.access import KEY_SETTING, is_admission, is_loopback, name_admission_cookie
-from areaviz.data.paths import ROOT
+from areaviz.samples.paths import ROOT
 from areaviz.texts.catalogue import is_right_to_left
 from areaviz.ui.app.component import get_component
 from areaviz.ui.app.errors import show_error

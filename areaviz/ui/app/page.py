@@ -14,9 +14,9 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from areaviz.cards.former_models import describe_replacement
-from areaviz.data.clip_samples import SAMPLES as CLIPS
-from areaviz.data.picture_samples import SAMPLES
-from areaviz.data.sound_samples import SAMPLES as RECORDINGS
+from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
+from areaviz.samples.own_media import PICTURE_SAMPLES
+from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
@@ -53,7 +53,7 @@ HIDDEN_PARAMS = frozenset({"model"})
 TITLES = {name: title for group in PAGE_GROUPS.values() for name, title in group.items()}
 
 _SAMPLES_BY_MEDIUM: Mapping[str, Mapping[str, object]] = {
-    "picture": SAMPLES,
+    "picture": PICTURE_SAMPLES,
     "sound": RECORDINGS,
     "clip": CLIPS,
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.data.paths import LOOKS
+from areaviz.samples.paths import LOOKS
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import list_missing_models
 from areaviz.ui.app.frame import draw_page_link

@@ -7,8 +7,8 @@ from typing import Self
 
 import streamlit as st
 
-from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.media.sounds import MAX_SOUND_MEGABYTES, SOUND_FORMATS_TEXT, decode_sound
+from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
 from areaviz.trace.changes import Share
 from areaviz.trace.request import SECONDS, Request
 from areaviz.ui.app.page import Page
@@ -38,7 +38,7 @@ class ListenState(MediumState, ModelState, WhatIfState):
 
     OFFER = InputOffer(
         noun="sound",
-        samples=SAMPLES,
+        samples=SOUND_SAMPLES,
         sample=get_sound_sample,
         sample_label="Recording",
         decode=decode_sound,

@@ -9,7 +9,7 @@ from typing import Self
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.data.picture_samples import list_sample_names
+from areaviz.samples.own_media import list_picture_names
 from areaviz.trace.request import Focus, Picture, Request
 from areaviz.ui.app.page import Page, make_names_unique
 from areaviz.ui.app.state import VIEW, Cards, Link
@@ -154,7 +154,7 @@ class MechanismsState(PictureState):
         """Return this state as a link describes it. Invalid values are ignored."""
         params, name = link.params, link.params.get("picture", "")
         kinds = (
-            one.kind for one in PICTURE_KINDS.values() if name in list_sample_names(one.samples)
+            one.kind for one in PICTURE_KINDS.values() if name in list_picture_names(one.samples)
         )
         state = super().from_link(link)
         if not params.keys().isdisjoint(SELECTION_PARAMS) and VIEW not in state.tabs:

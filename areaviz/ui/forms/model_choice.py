@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.picture_samples import SAMPLES
+from areaviz.samples.own_media import PICTURE_SAMPLES
 from areaviz.trace.request import Picture
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link, choose_default_model
@@ -40,7 +40,7 @@ class PictureModelState(ModelState, PictureState):
 
 def get_picture_type(name: str) -> str:
     """Return the kind of picture, as in `Card.pictures`. An upload counts as a photograph."""
-    entry = SAMPLES.get(name)
+    entry = PICTURE_SAMPLES.get(name)
     return "scenes" if entry and entry.kind == "scene" else "photos"
 
 

@@ -13,7 +13,6 @@ from typing import Self
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.data.picture_samples import SAMPLES, encode_thumbnail, get_sample, list_sample_names
 from areaviz.media.pictures import (
     MAX_BASELINE_MEGAPIXELS,
     MAX_MEGAPIXELS,
@@ -22,6 +21,12 @@ from areaviz.media.pictures import (
     Decoded,
     decode_picture,
     encode_small,
+)
+from areaviz.samples.own_media import (
+    PICTURE_SAMPLES,
+    encode_thumbnail,
+    get_picture_sample,
+    list_picture_names,
 )
 from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.request import Picture, get_picture_name
@@ -71,13 +76,15 @@ class PictureState(State):
                 " again or choose another one."
             )
             return replace(state, source=UPLOAD_SOURCE, problem=sentence)
-        if name not in SAMPLES:
+        if name not in PICTURE_SAMPLES:
             sentence = (
                 f'The link names a picture "{shorten(name)}", which does not exist. Choose another'
                 " one."
             )
             return replace(state, problem=sentence)
-        return replace(state.with_picture(Decoded(get_sample(name), ())), source=SAMPLE_SOURCE)
+        return replace(
+            state.with_picture(Decoded(get_picture_sample(name), ())), source=SAMPLE_SOURCE
+        )
 
     def with_picture(self, chosen: Decoded) -> Self:
         """Return this state with another picture, without a locked selection."""
@@ -106,7 +113,7 @@ def draw_picture_input(
         place: where to draw the choice of the source; None draws it above the pictures.
         samples: where to draw the samples; None draws them below.
     """
-    chosen = _get_chosen_picture(page, list_sample_names(*kinds), first)
+    chosen = _get_chosen_picture(page, list_picture_names(*kinds), first)
     with place or st.container():
         source = _choose_source(page, chosen)
     if source == SAMPLE_SOURCE:
@@ -125,7 +132,7 @@ def draw_picture_input(
         )
     if page.state.refusal:
         show_error(page.state.refusal)
-    if chosen and not (source == SAMPLE_SOURCE and chosen.picture.name in SAMPLES):
+    if chosen and not (source == SAMPLE_SOURCE and chosen.picture.name in PICTURE_SAMPLES):
         _draw_preview(chosen, bool(page.state.refusal))
     return chosen.picture if chosen else None
 
@@ -133,9 +140,9 @@ def draw_picture_input(
 def _get_chosen_picture(page: PicturePage, offered: Sequence[str], first: str) -> Decoded | None:
     """Return the picture chosen before if it is still available, else the first sample."""
     chosen = page.state.chosen
-    if chosen and (chosen.picture.name in offered or chosen.picture.name not in SAMPLES):
+    if chosen and (chosen.picture.name in offered or chosen.picture.name not in PICTURE_SAMPLES):
         return chosen
-    chosen = Decoded(get_sample(first), ()) if first else None
+    chosen = Decoded(get_picture_sample(first), ()) if first else None
     page.set(chosen=chosen)
     return chosen
 
@@ -145,7 +152,7 @@ def _choose_source(page: PicturePage, chosen: Decoded | None) -> str:
     key, wanted = page.key("source"), page.state.source
     # Do not keep this across pages, so that no camera is switched on unexpectedly.
     if not wanted and key not in st.session_state:
-        is_own = chosen is not None and chosen.picture.name not in SAMPLES
+        is_own = chosen is not None and chosen.picture.name not in PICTURE_SAMPLES
         wanted = UPLOAD_SOURCE if is_own else SAMPLE_SOURCE
     if wanted:
         st.session_state[key] = wanted
@@ -164,8 +171,8 @@ def _choose_source(page: PicturePage, chosen: Decoded | None) -> str:
 
 def _draw_sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> None:
     row = [
-        Thumbnail(name, SAMPLES[name].title, encode_thumbnail(name))
-        for name in list_sample_names(*kinds)
+        Thumbnail(name, PICTURE_SAMPLES[name].title, encode_thumbnail(name))
+        for name in list_picture_names(*kinds)
     ]
     key = page.key("samples")
     draw_thumbnails("Sample pictures", row, chosen, key=key, on_pick=lambda: _take_sample(page))
@@ -173,8 +180,8 @@ def _draw_sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> No
 
 def _take_sample(page: PicturePage) -> None:
     name = get_picked_name(page.key("samples"))
-    if name in SAMPLES:
-        page.set_state(page.state.with_picture(Decoded(get_sample(name), ())))
+    if name in PICTURE_SAMPLES:
+        page.set_state(page.state.with_picture(Decoded(get_picture_sample(name), ())))
 
 
 def _draw_uploader(page: PicturePage) -> None:
@@ -203,7 +210,7 @@ def _get_take_arguments(page: PicturePage, key: str) -> tuple[object, ...]:
 def _draw_preview(chosen: Decoded, is_older: bool) -> None:
     """Draw a preview and the changes. `is_older` says that a newer picture was refused."""
     picture = chosen.picture
-    entry = SAMPLES.get(picture.name)
+    entry = PICTURE_SAMPLES.get(picture.name)
     title = entry.title if entry else "The chosen picture"
     called = f"Still chosen: the sample “{title}”." if entry else "Your picture is chosen."
     if is_older and not entry:

@@ -9,8 +9,13 @@ from typing import Self
 import numpy as np
 import streamlit as st
 
-from areaviz.data.picture_samples import SAMPLES, get_sample, get_sample_sentence, list_sample_names
-from areaviz.data.scene_grammar import COLOURS, MASK
+from areaviz.samples.own_media import (
+    PICTURE_SAMPLES,
+    get_picture_sample,
+    get_picture_sentence,
+    list_picture_names,
+)
+from areaviz.samples.scenes import COLOURS, MASK
 from areaviz.trace.request import Focus, Picture, Request
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import Page
@@ -183,11 +188,11 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
     state = page.state
     if name == state.offered:
         return
-    is_own = state.text not in ("", get_sample_sentence(state.offered))
+    is_own = state.text not in ("", get_picture_sentence(state.offered))
     page.set(offered=name)
-    if not is_own and get_sample_sentence(name):
-        page.set(text=get_sample_sentence(name))
-        page.set_and_unlock(hidden=_find_first_colour(get_sample_sentence(name)))
+    if not is_own and get_picture_sentence(name):
+        page.set(text=get_picture_sentence(name))
+        page.set_and_unlock(hidden=_find_first_colour(get_picture_sentence(name)))
 
 
 def _find_first_colour(text: str) -> list[int]:
@@ -221,7 +226,7 @@ def _draw_hidden_words(page: PictureTranslationPage) -> str:
 def _choose_conditions(page: PictureTranslationPage, picture: Picture | None) -> Picture:
     """Let the user choose the pictures to compare. Return the other picture."""
     kind = "photo" if picture and get_picture_type(picture.name) == "photos" else "scene"
-    offered = [name for name in list_sample_names(kind) if picture is None or name != picture.name]
+    offered = [name for name in list_picture_names(kind) if picture is None or name != picture.name]
     if page.state.other not in offered:
         page.set(
             other=next((name for name in CONTRADICTING_SAMPLES if name in offered), offered[0])
@@ -234,7 +239,7 @@ def _choose_conditions(page: PictureTranslationPage, picture: Picture | None) ->
                 "The other picture",
                 "other",
                 offered,
-                format_func=lambda name: SAMPLES[name].title,
+                format_func=lambda name: PICTURE_SAMPLES[name].title,
                 width=340,
             )
     runs = page.state.runs
@@ -243,7 +248,7 @@ def _choose_conditions(page: PictureTranslationPage, picture: Picture | None) ->
         page.choose_pills(
             "Show the attention", "looked", {run: PICTURE_CONDITIONS[run] for run in runs}
         )
-    return get_sample(page.state.other)
+    return get_picture_sample(page.state.other)
 
 
 def _make_grey_picture(picture: Picture) -> Picture:

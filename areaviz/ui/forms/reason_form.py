@@ -10,8 +10,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.data.answer_samples import separate_punctuation
-from areaviz.data.points import KINDS
+from areaviz.samples.reasoning import POINT_KINDS, POINTS, SENTENCES, STORIES, separate_punctuation
 from areaviz.trace.errors import InputError
 from areaviz.trace.kinds import EXTENT, format_points, split_story
 from areaviz.trace.request import Request
@@ -19,7 +18,6 @@ from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link, choose_default_model
 from areaviz.ui.forms.input_row import draw_input_row, draw_sample_menu
 from areaviz.ui.forms.options import draw_options_popover
-from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.what_if.state import WhatIfState
 
 _BEAM_WIDTH = 4
@@ -119,7 +117,7 @@ def get_task_title(card: Card) -> str:
         return "A story"
     if card.task == "parsing":
         return "A sentence's tree"
-    return f"Points: {KINDS[str(card.config['kind'])]}"
+    return f"Points: {POINT_KINDS[str(card.config['kind'])]}"
 
 
 def join_story(facts: str, question: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.media.clips import (
     CLIP_FORMATS_TEXT,
     CONVERT_TO_CLIP,
@@ -12,6 +11,7 @@ from areaviz.media.clips import (
     MOST_FRAMES,
     decode_clip,
 )
+from areaviz.samples.own_media import CLIP_SAMPLES, get_clip_sample
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards
@@ -27,8 +27,8 @@ class WatchState(MediumState, ModelState, WhatIfState):
 
     OFFER = InputOffer(
         noun="clip",
-        samples=SAMPLES,
-        sample=clip_sample,
+        samples=CLIP_SAMPLES,
+        sample=get_clip_sample,
         sample_label="What happens",
         decode=decode_clip,
         file_label="Animation",

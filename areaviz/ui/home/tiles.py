@@ -9,8 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.paths import CARDS
-from areaviz.data.release_models import to_get_models
+from areaviz.samples.paths import CARDS, to_get_models
 from areaviz.texts.catalogue import message
 from areaviz.ui.app.engine import list_missing_models
 from areaviz.ui.app.frame import draw_page_link

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.data.paths import CHECKPOINTS
 from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.ui.app.table import draw_text_table
 from areaviz.ui.models.card_tables import build_columns
 from areaviz.ui.results.chart import draw_data_table, draw_titled_figure

@@ -12,9 +12,9 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.picture_samples import SAMPLES
 from areaviz.drawing.step_picture import count_steps
 from areaviz.interactive.digit_glimpses import DigitReading
+from areaviz.samples.own_media import PICTURE_SAMPLES
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import find_card
@@ -94,7 +94,7 @@ def _list_notes(trace: Trace) -> list[str]:
 
 def _draw_own_picture_note(request: Request, card: Card) -> None:
     """Draw a note on what the models can do with a picture that is not one of the app's samples."""
-    if request.picture is not None and request.picture.name not in SAMPLES:
+    if request.picture is not None and request.picture.name not in PICTURE_SAMPLES:
         st.warning(escape_markdown(get_first_sentence(card.limits)))
 
 
@@ -106,5 +106,5 @@ def _is_comparable(traces: Sequence[Trace]) -> bool:
 def _get_shown_digits(trace: Trace) -> str:
     """Return the digits in the picture, if they are known."""
     picture = trace.request.picture
-    known = SAMPLES.get(picture.name) if picture else None
+    known = PICTURE_SAMPLES.get(picture.name) if picture else None
     return known.digits if known else ""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from areaviz.data.sound_samples import SAMPLES
 from areaviz.drawing.labels import pluralise
 from areaviz.metrics.speech import count_edits
+from areaviz.samples.own_media import SOUND_SAMPLES
 from areaviz.trace.changes import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -32,7 +32,7 @@ def _get_title(request: Request, requests: Sequence[Request], cards: Cards) -> s
 def add_gold_times(trace: Trace) -> Trace:
     """Add to a trace of a sample recording the times in seconds at which its digits are spoken."""
     sound = trace.request.sound
-    sample = SAMPLES.get(sound.name) if sound else None
+    sample = SOUND_SAMPLES.get(sound.name) if sound else None
     if sample is None:
         return trace
     return replace(trace, details={**trace.details, GOLD: sample.spoken})
@@ -43,7 +43,7 @@ def describe_transcript(trace: Trace) -> str:
     digits = trace.fields[trace.output.field].raw.strip()
     heard = " ".join(digits) or "nothing"
     sound = trace.request.sound
-    sample = SAMPLES.get(sound.name) if sound else None
+    sample = SOUND_SAMPLES.get(sound.name) if sound else None
     if sample is None:
         return f"Heard: **{escape_markdown(heard)}**"
     wrong = count_edits(digits, sample.text)

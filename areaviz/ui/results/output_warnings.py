@@ -6,9 +6,9 @@ import numpy as np
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.language_detection import is_probably_german
-from areaviz.data.sound_samples import SAMPLES as RECORDINGS
+from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
+from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

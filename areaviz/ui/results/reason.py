@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 from areaviz.drawing.labels import pluralise
+from areaviz.samples.reasoning import STORIES
 from areaviz.trace.kinds import EXPECTED, GOLD, read_tree
 from areaviz.trace.record import Trace
 from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.results.result_page import draw_traces
 
 

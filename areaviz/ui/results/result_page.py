@@ -13,7 +13,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.release_models import to_get_models
+from areaviz.samples.paths import to_get_models
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from areaviz.data.clip_samples import SAMPLES
 from areaviz.drawing.frame_attention import GOLD
+from areaviz.samples.own_media import CLIP_SAMPLES
 from areaviz.trace.record import Trace
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.results.result_page import draw_traces
@@ -15,7 +15,7 @@ from areaviz.ui.results.result_page import draw_traces
 def add_gold_frames(trace: Trace) -> Trace:
     """Add to a trace of a sample clip the frames in which its digit acts."""
     clip = trace.request.clip
-    sample = SAMPLES.get(clip.name) if clip else None
+    sample = CLIP_SAMPLES.get(clip.name) if clip else None
     if sample is None:
         return trace
     return replace(trace, details={**trace.details, GOLD: sample.acts})
@@ -25,7 +25,7 @@ def describe_clip(trace: Trace) -> str:
     """Return the description in a Markdown sentence, with its accuracy if it is known."""
     seen = trace.fields[trace.output.field].raw.strip() or "nothing"
     clip = trace.request.clip
-    sample = SAMPLES.get(clip.name) if clip else None
+    sample = CLIP_SAMPLES.get(clip.name) if clip else None
     if sample is None:
         return f"Seen: **{escape_markdown(seen)}**."
     if seen == sample.text:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.backend.base import Backend
-from areaviz.data.picture_samples import SAMPLES, list_sample_names
+from areaviz.samples.own_media import PICTURE_SAMPLES, list_picture_names
 from areaviz.trace.changes import CHANGE_KINDS, Change, Gate, Weigh
 from areaviz.trace.derived import WAYS, split_best_site, split_derived_site
 from areaviz.trace.kinds import find_kind_of_field
@@ -184,13 +184,13 @@ def _draw_gate_form(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
 def _draw_swap_form(page: WhatIfPage, run: Experiment, _: Focus) -> None:
     picture = run.request.picture
     name = picture.name if picture else ""
-    kind = SAMPLES[name].kind if name in SAMPLES else "photo"
+    kind = PICTURE_SAMPLES[name].kind if name in PICTURE_SAMPLES else "photo"
     wanted = get_draft(page, run.request)
     page.set(swap=wanted.picture or None)
     page.choose_optional(
         "Instead of the picture",
         "swap",
-        {one: SAMPLES[one].title for one in list_sample_names(kind) if one != name},
+        {one: PICTURE_SAMPLES[one].title for one in list_picture_names(kind) if one != name},
         placeholder="The same picture",
         width=340,
         after_change=lambda: set_draft(
@@ -209,7 +209,7 @@ def _draw_draft(page: WhatIfPage, run: Experiment) -> None:
             page, run, key, describe_change(run.before, change), replace(wanted, changes=others)
         )
     if wanted.picture:
-        words = f"Another picture: {SAMPLES[wanted.picture].title}"
+        words = f"Another picture: {PICTURE_SAMPLES[wanted.picture].title}"
         _draw_intervention(page, run, page.key("off_picture"), words, replace(wanted, picture=""))
     if not wanted and not run.decoded:
         return

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from areaviz.data.picture_samples import SAMPLES, get_sample
 from areaviz.evaluation.faithfulness import Faithfulness
 from areaviz.evaluation.probe import Probe
+from areaviz.samples.own_media import PICTURE_SAMPLES, get_picture_sample
 from areaviz.trace.changes import Change
 from areaviz.trace.errors import shorten
 from areaviz.trace.request import Focus, Request
@@ -51,7 +51,7 @@ class Interventions:
 
     def add_to(self, request: Request) -> Request:
         """Return the request with these interventions. The request's own changes come first."""
-        picture = get_sample(self.picture) if self.picture else request.picture
+        picture = get_picture_sample(self.picture) if self.picture else request.picture
         return replace(request, changes=(*request.changes, *self.changes), picture=picture)
 
     @property
@@ -106,7 +106,7 @@ class WhatIfState(State):
         state, name = super().from_link(link), link.params.get(SWAP_PARAM, "")
         if link.problem:
             return state
-        if name and name not in SAMPLES:
+        if name and name not in PICTURE_SAMPLES:
             sentence = (
                 f"This link replaces the picture with “{shorten(name)}”, which does not exist."
                 " Choose another picture."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from areaviz.analysis.measure import OwnMeasure
-from areaviz.data.examples import Example
+from areaviz.samples.dataset import Example
 from areaviz.trace.record import Trace
 
 

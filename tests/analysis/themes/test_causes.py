@@ -13,7 +13,7 @@ from areaviz.analysis.themes.material import Material, Score
 from areaviz.analysis.themes.repair import BAN, GATE, HIDE, compute_repair_rate, plan_trials
 from areaviz.analysis.themes.signature import Signature, find_signature
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.data.examples import Dataset, Example
+from areaviz.samples.dataset import Dataset, Example
 from areaviz.trace.changes import Gate, Hide, Weigh
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.data.picture_samples import get_sample
+from areaviz.samples.own_media import get_picture_sample
 from areaviz.trace.changes import Weigh
 from areaviz.trace.request import Picture, Request
 from tests.components.live.node import assert_equal_traces, documents
@@ -22,8 +22,11 @@ CLOSE = 1e-6
 def pictures() -> list[Picture]:
     """Return samples, a digit on paper, noise in two shapes and a narrow picture."""
     rng = np.random.default_rng(3)
-    found = [get_sample(name) for name in ("digit-3", "single-4", "moved-6", "pair-41", "scene-1")]
-    found.append(Picture.of("paper", 230 - get_sample("digit-5").pixels // 2))
+    found = [
+        get_picture_sample(name)
+        for name in ("digit-3", "single-4", "moved-6", "pair-41", "scene-1")
+    ]
+    found.append(Picture.of("paper", 230 - get_picture_sample("digit-5").pixels // 2))
     for height, width in ((87, 150), (28, 28), (200, 5)):
         found.append(Picture.of("noise", rng.integers(0, 256, (height, width, 3), np.uint8)))
     return found
@@ -52,7 +55,7 @@ def test_digit_readers_agree_with_python(name: str) -> None:
 
 
 def test_digit_readers_refuse_unsupported_requests() -> None:
-    request = Request("ram-centred", "", picture=get_sample("single-4"))
+    request = Request("ram-centred", "", picture=get_picture_sample("single-4"))
     requests = [
         replace(request, picture=None),
         replace(request, target="4"),

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
-from areaviz.data.picture_samples import get_sample
 from areaviz.models import MODELS
 from areaviz.publish.live_model import LiveModel
+from areaviz.samples.own_media import get_picture_sample
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.record import Trace
@@ -146,9 +146,12 @@ def test_captioners_of_scenes_agree_with_python(name: str) -> None:
     model = LiveModel.load(folder, read_card(folder / "card.json"), ["captioner"])
     change = Weigh("encoder-decoder", areas=(Area(2, 3, 2, 2),), factor=3.0)
     requests = [
-        Request(name, "", "beam", 3, picture=get_sample("scene-1")),
+        Request(name, "", "beam", 3, picture=get_picture_sample("scene-1")),
         Request(
-            name, "", picture=get_sample("scene-12"), changes=(change, Hide("picture", (9, 10)))
+            name,
+            "",
+            picture=get_picture_sample("scene-12"),
+            changes=(change, Hide("picture", (9, 10))),
         ),
         Request(name, "", picture=_noise(150, 87)),
     ]

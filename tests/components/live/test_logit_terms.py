@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.paths import CHECKPOINTS
-from areaviz.data.picture_samples import get_sample
 from areaviz.models import MODELS
+from areaviz.samples.own_media import get_picture_sample
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.changes import Weigh
 from areaviz.trace.request import Focus, Request
 from areaviz.views.weight_explanation_parts import (
@@ -35,7 +35,12 @@ ASKED = (
     (Request("token-regular", SENTENCE), "encoder self", 1, 0),
     (Request("lstm-boundary", SENTENCE), CROSS, 0, None),
     (Request("language-model-boundary", "A man in a blue"), "decoder self", 1, 2),
-    (Request("scene-captions-boundary", "", picture=get_sample("scene-34")), CROSS, 1, None),
+    (
+        Request("scene-captions-boundary", "", picture=get_picture_sample("scene-34")),
+        CROSS,
+        1,
+        None,
+    ),
 )
 
 

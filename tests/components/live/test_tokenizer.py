@@ -7,9 +7,9 @@ import random
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import load_tokenizer
+from areaviz.samples.paths import CHECKPOINTS
 from tests.components.live.node import run_node
 
 # Characters of many scripts, marks, blanks of all kinds, emoji, and parts of Hangul syllables.

@@ -13,7 +13,7 @@ import pytest
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.table import build_table, summarise_table
-from areaviz.data.examples import Dataset, Example
+from areaviz.samples.dataset import Dataset, Example
 from areaviz.ui.analyse import stored_data
 from areaviz.ui.analyse.stored_data import build_examples_table, compute_figures, read_stored_rows
 

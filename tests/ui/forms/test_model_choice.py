@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.data.picture_samples import SAMPLES, get_sample
+from areaviz.samples.own_media import PICTURE_SAMPLES, get_picture_sample
 from areaviz.ui.app.page import Page
 from areaviz.ui.forms.model_choice import (
     FIRST_SAMPLES,
@@ -57,14 +57,14 @@ def test_new_picture_kind_changes_only_the_model() -> None:
     ):
         if chosen:
             PAGE.set(model=chosen)
-        select_model_for_picture(PAGE, CARDS, get_sample(name))
+        select_model_for_picture(PAGE, CARDS, get_picture_sample(name))
         seen.append(PAGE.state.model)
     assert seen == ["scene-area", "photo-area", "scene-area", "photo-area", "scene-area"]
 
 
 def test_model_of_the_kind_stays() -> None:
     PAGE.set(model="photo-plain")
-    select_model_for_picture(PAGE, CARDS, get_sample("cat"))
+    select_model_for_picture(PAGE, CARDS, get_picture_sample("cat"))
     assert PAGE.state.model == "photo-plain"
     select_model_for_picture(PAGE, CARDS, None)
     assert PAGE.state.model == "photo-plain"
@@ -81,13 +81,13 @@ def test_picture_set_selects_its_model() -> None:
 def test_linked_picture_and_model_stay_together() -> None:
     PAGE.set(model="scene-area")
     PAGE.set(model_kind=get_picture_type("cat"))
-    select_model_for_picture(PAGE, CARDS, get_sample("cat"))
+    select_model_for_picture(PAGE, CARDS, get_picture_sample("cat"))
     assert PAGE.state.model == "scene-area"
 
 
 def test_chosen_model_stays_if_none_fits() -> None:
     PAGE.set(model="scene-area")
-    select_model_for_picture(PAGE, {"scene-area": CARDS["scene-area"]}, get_sample("cat"))
+    select_model_for_picture(PAGE, {"scene-area": CARDS["scene-area"]}, get_picture_sample("cat"))
     assert PAGE.state.model == "scene-area"
 
 
@@ -97,7 +97,7 @@ def test_first_sample_is_of_the_models_kind() -> None:
     assert choose_first_sample(PAGE, CARDS) == FIRST_SAMPLES["photos"]
     assert {
         get_picture_type(name): name for name in FIRST_SAMPLES.values()
-    } == FIRST_SAMPLES and set(FIRST_SAMPLES.values()) <= set(SAMPLES)
+    } == FIRST_SAMPLES and set(FIRST_SAMPLES.values()) <= set(PICTURE_SAMPLES)
 
 
 @pytest.mark.parametrize(
@@ -110,5 +110,5 @@ def test_first_sample_is_of_the_models_kind() -> None:
     ],
 )
 def test_warn_of_picture_type_names_the_kinds(model: str, name: str, told: bool) -> None:
-    assert bool(warn_of_picture_type(CARDS[model], get_sample(name))) == told
+    assert bool(warn_of_picture_type(CARDS[model], get_picture_sample(name))) == told
     assert not warn_of_picture_type(CARDS[model], None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.paths import CHECKPOINTS
+from areaviz.samples.paths import CHECKPOINTS
 from areaviz.ui.forms.model_labels import MAX_LABEL_CHARACTERS, shorten_titles
 
 # Four ways names its readers by itself.

@@ -10,8 +10,8 @@ import streamlit as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from areaviz.data.picture_samples import get_sample, list_sample_names
 from areaviz.media.pictures import Decoded
+from areaviz.samples.own_media import get_picture_sample, list_picture_names
 from areaviz.trace.request import Request
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Link
@@ -164,7 +164,7 @@ def test_click_chooses_a_sample(state: dict[str, Any]) -> None:
     state["it_samples"] = {"picked": "scene-9"}
     PAGE.set(refusal="Something was wrong.")
     picture_input._take_sample(PAGE)
-    assert PAGE.state == PictureState(chosen=Decoded(get_sample("scene-9"), ()))
+    assert PAGE.state == PictureState(chosen=Decoded(get_picture_sample("scene-9"), ()))
 
 
 @pytest.mark.parametrize("told", [None, {}, {"picked": None}, {"picked": "no such"}])
@@ -180,7 +180,7 @@ def after_link(name: str, before: PictureState = PAGE.first) -> PictureState:
 
 def test_link_chooses_a_sample() -> None:
     state = after_link("pair-41")
-    assert state.chosen is not None and state.chosen.picture is get_sample("pair-41")
+    assert state.chosen is not None and state.chosen.picture is get_picture_sample("pair-41")
     assert state.source == SAMPLE_SOURCE and not state.problem
 
 
@@ -214,11 +214,11 @@ def test_row_contains_samples_with_titles(monkeypatch: pytest.MonkeyPatch) -> No
     )
     picture_input._draw_sample_row(PAGE, ("digit", "photo"), "digit-4")
     data = sent["data"]
-    assert [one["name"] for one in data["pictures"]] == list(list_sample_names("digit", "photo"))
+    assert [one["name"] for one in data["pictures"]] == list(list_picture_names("digit", "photo"))
     assert data["chosen"] == "digit-4" and sent["component"] == "thumbnails"
     assert data["pictures"][0]["title"] == "The digit 2 among clutter"
     sources = {one["name"]: one["source"].partition(",")[0] for one in data["pictures"]}
-    photos = list_sample_names("photo")
+    photos = list_picture_names("photo")
     assert {sources[name] for name in photos} == {"data:image/jpeg;base64"}
     assert {sources[name] for name in sources if name not in photos} == {"data:image/png;base64"}
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.paths import HERO, OPENINGS
 from areaviz.interactive.default_focus import SITE
+from areaviz.samples.paths import HERO, OPENINGS
+from areaviz.samples.reasoning import STORIES
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import from_params
-from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.tour.steps import (
     STEP_PAGES,
     TOUR_PICTURE,

@@ -1,6 +1,6 @@
-"""The app's own datasets: sentences, drawn scenes, sounds, clips, trees, stories and points.
+"""The app's own sets of examples, by kind of input, and its sentences to read.
 
-No copyright restricts their use.
+`SAMPLE_SETS` lists the sets.
 """
 
 from __future__ import annotations
@@ -13,22 +13,63 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.data.answer_samples import make_point_sets, make_sentences_with_trees, make_stories
-from areaviz.data.clip_samples import clip_of
-from areaviz.data.digit_scenes import compose_scenes
-from areaviz.data.examples import SHOW_SCENES, Dataset, Example
-from areaviz.data.grounding import Box, GroundedSentence
-from areaviz.data.moving_digits import DigitBank, make_moving_digits
-from areaviz.data.paths import ASSETS
-from areaviz.data.reading_samples import make_sentences_to_read
-from areaviz.data.scenes import Scene, make_scene
-from areaviz.data.sound_samples import SAMPLES as RECORDINGS
-from areaviz.data.sound_samples import get_sound_sample
-from areaviz.data.strokes import draw_digits
 from areaviz.media.clips import encode_gif
 from areaviz.media.formats import CLIP, SOUND
 from areaviz.media.sounds import encode_flac
+from areaviz.samples.dataset import SHOW_SCENES, Box, Dataset, Example, GroundedSentence
+from areaviz.samples.digits import DigitBank, compose_scenes, draw_digits, make_moving_digits
+from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample, make_clip
+from areaviz.samples.paths import ASSETS
+from areaviz.samples.reasoning import make_point_sets, make_sentences_with_trees, make_stories
+from areaviz.samples.scenes import Scene, make_scene
 from areaviz.trace.request import RATE, Sound
+
+# The app's own sentences to read: inputs for language models that only read and write no output.
+#
+# Some sentences differ in one word, which shows the effect of that word. Some contain a noun twice,
+# or a noun to which a later word refers.
+
+
+_SENTENCES_TO_READ = (
+    "A man in a blue shirt is riding a bicycle down the street.",
+    "A woman in a blue shirt is riding a bicycle down the street.",
+    "Two boys are playing football on a field of green grass.",
+    "Two boys are playing the piano on a field of green grass.",
+    "A brown dog is running along the beach with a stick in its mouth.",
+    "A brown dog is running along the beach with a stick in his hand.",
+    "A young girl is sitting on a swing and laughing at her brother.",
+    "Three people are standing in front of a large old building.",
+    "A group of people are standing around a man who is playing the guitar.",
+    "A man is standing on a ladder and painting the wall of a house.",
+    "A man is standing on a ladder and cleaning the windows of the house.",
+    "An old woman is selling fruit and vegetables at a small market.",
+    "A little boy in a red jacket is throwing a snowball at another boy.",
+    "A white dog and a black dog are fighting over a white ball.",
+    "A chef in a white hat is cutting onions in the kitchen.",
+    "A band is playing on a stage while the crowd is dancing.",
+    "A mother is holding her baby and looking out of the window of a train.",
+    "A skier is jumping off a hill covered in deep snow.",
+    "Four friends are sitting at a table and eating pizza.",
+    "A man with a beard is talking on his phone while he is walking his dog.",
+    "The children are waiting for the bus, and the bus is late.",
+    "A cat is sleeping on top of a car.",
+    "A car is sleeping on top of a cat.",
+    "A worker in an orange vest is digging a hole in the road.",
+)
+
+
+def make_sentences_to_read() -> Dataset:
+    """Return sentences without references."""
+    examples = []
+    for number, sentence in enumerate(_SENTENCES_TO_READ, 1):
+        examples.append(Example(str(number), sentence))
+    return Dataset("Sentences to read", tuple(examples), {})
+
+
+# The app's own datasets: sentences, drawn scenes, sounds, clips, trees, stories and points.
+#
+# No copyright restricts their use.
+
 
 SCENES, JOINED, MOVING, DRAWN = 60, 36, 40, 60
 """Number of scenes, of joined recordings of digits, of clips, and of pictures of digits."""
@@ -119,14 +160,14 @@ def _make_spoken_digits() -> Dataset:
     Every third new string has runs of one digit, such as "777222".
     """
     examples, files = [], {}
-    for name, recording in RECORDINGS.items():
+    for name, recording in SOUND_SAMPLES.items():
         file = f"{name}.flac"
         files[file] = (ASSETS / "sounds" / file).read_bytes()
         examples.append(Example(name, "", (recording.text,), file))
     rng = np.random.default_rng(JOINED)
     for number in range(JOINED):
         # All digits of a string come from one recording, so it has one voice as in real speech.
-        name = list(RECORDINGS)[number % len(RECORDINGS)]
+        name = list(SOUND_SAMPLES)[number % len(SOUND_SAMPLES)]
         string, samples_S = _join_digits(name, rng, runs=number % 3 == 2)
         file = f"joined-{number + 1}.flac"
         files[file] = encode_flac(Sound.of(file, samples_S))
@@ -138,7 +179,7 @@ def _join_digits(
     name: str, rng: np.random.Generator, runs: bool
 ) -> tuple[str, npt.NDArray[np.int16]]:
     """Return a random string of digits from a recording, and its samples, int16 [S]."""
-    recording, samples_S = RECORDINGS[name], get_sound_sample(name).samples
+    recording, samples_S = SOUND_SAMPLES[name], get_sound_sample(name).samples
     count, each = int(rng.integers(6, 11)), 1
     if runs:
         count, each = 4, 3
@@ -158,7 +199,7 @@ def _make_moving_digits() -> Dataset:
     clips = make_moving_digits(DigitBank(4, MOVING), np.random.default_rng(MOVING), MOVING)
     for number, moving in enumerate(clips, 1):
         file = f"clip-{number}.gif"
-        files[file] = encode_gif(clip_of(file, moving))
+        files[file] = encode_gif(make_clip(file, moving))
         examples.append(Example(f"clip {number}", "", (moving.text,), file))
     return Dataset("Moving digits", tuple(examples), files, medium=CLIP)
 
