@@ -18,8 +18,7 @@ from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.costs import Costs
 from areaviz.backend.job import convert_to_sentence
 from areaviz.backend.worker import Worker
-from areaviz.cards.card import Card, read_card
-from areaviz.cards.former_models import find_successor
+from areaviz.cards.card import Card, find_successor, read_card
 from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import ExplainingModel, Family, Model, OnStep, check_abilities
 from areaviz.models.device import (

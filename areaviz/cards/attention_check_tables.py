@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from areaviz.cards.attention_checks import LOOK_MEASURES
 from areaviz.cards.card import Card
+from areaviz.cards.tasks import LOOK_MEASURES
 
 ON_TEST = ", test"
 """Suffix of the entries of `Card.attention` that were measured on the test set."""

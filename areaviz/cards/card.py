@@ -1,19 +1,85 @@
-"""Model cards (checkpoints/NAME/card.json): what a model is, its training and its figures."""
+"""Model cards: their fields, the views that they open with, former models, and targets.
+
+Read `Card` first.
+"""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from areaviz.cards.opening import Opening, parse_opening
 from areaviz.cards.tasks import TASKS
-from areaviz.trace.derived import BestAlignment
+from areaviz.trace.derived import BestAlignment, read_best_alignment
 from areaviz.trace.errors import READINGS, BackendError
 from areaviz.trace.safe_files import write_json
+
+# How a page first shows a site of a model: an entry of the model's card.
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a page first shows one site of a model. Validation chose it."""
+
+    # The display, one of `READINGS`.
+    reading: str
+    # Counted from 0. The head None, "all" in card.json, means all heads.
+    layer: int
+    head: int | None
+    # The heads that together align best with words, boxes or times, or None if none were chosen.
+    best: BestAlignment | None = None
+    # Layer and head, from 0, whose attention points best, or None if none was chosen.
+    pointing_head: tuple[int, int] | None = None
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """Its entry in card.json."""
+        head = "all" if self.head is None else self.head
+        found: dict[str, Any] = {"reading": self.reading, "layer": self.layer, "head": head}
+        if self.best is not None:
+            found["best"] = self.best.entries
+        if self.pointing_head is not None:
+            found["pointing_head"] = list(self.pointing_head)
+        return found
+
+
+def parse_opening(value: Any, name: str) -> Opening:
+    """Convert JSON to an opening.
+
+    Args:
+        value: An entry of card.json.
+        name: The name of the entry, for the error message.
+
+    Raises:
+        ValueError: The reading, the layer or a head is invalid.
+    """
+    names = {"reading", "layer", "head"}
+    if not isinstance(value, dict) or value.keys() - {"best", "pointing_head"} != names:
+        raise ValueError(f"{name} is not an object with reading, layer and head")
+    reading, layer, head = value["reading"], value["layer"], value["head"]
+    if reading not in READINGS:
+        raise ValueError(f"{name}: reading is none of {', '.join(READINGS)}")
+    places = [layer] if head == "all" else [layer, head]
+    if any(type(place) is not int or place < 0 for place in places):
+        raise ValueError(f"{name}: layer or head is not a whole number from 0 on")
+    best = read_best_alignment(value["best"]) if "best" in value else None
+    pointing = _parse_place(value["pointing_head"], name) if "pointing_head" in value else None
+    return Opening(reading, layer, None if head == "all" else head, best, pointing)
+
+
+def _parse_place(value: Any, name: str) -> tuple[int, int]:
+    """Convert JSON to a layer and a head. Raise ValueError for anything else."""
+    is_list = isinstance(value, list) and len(value) == 2
+    if not is_list or any(type(one) is not int or one < 0 for one in value):
+        raise ValueError(f"{name}: pointing_head is not a list of layer and head")
+    return value[0], value[1]
+
+
+# Model cards (checkpoints/NAME/card.json): what a model is, its training and its figures.
+
 
 OPTIONAL = ("notes", "gates", "files", "heads", "opening", "lacks")
 """Entries that older cards do not have."""
@@ -87,7 +153,7 @@ class Card:
         limits: The model's limitations, in sentences.
         licence: The licence, in sentences.
         notes: Sentences about the model, such as a comparison with another model.
-        gates: Targets of the model, see `areaviz.cards.gates`.
+        gates: Targets of the model, see `areaviz.cards.card`.
         files: File name -> SHA-256 of each file that is loaded. {} in older cards.
         heads: Site -> metric -> values of each layer's heads on validation, see
             `areaviz.evaluation.heads`. {} if they were not measured.
@@ -358,3 +424,204 @@ def _convert_type(value: Any, hint: Any, name: str) -> Any:
     if kind is Mapping:
         return {key: _convert_type(item, parts[1], f"{name}: {key}") for key, item in value.items()}
     return value
+
+
+# Models that are no longer included, with their successors and their figures.
+#
+# Links, stored analyses and requests that name such a model get its successor. Targets of other
+# models that refer to it still use its figures as limits.
+
+
+@dataclass(frozen=True, slots=True)
+class FormerModel:
+    """A model that was removed.
+
+    Args:
+        successor: Name of the model that opens in its place.
+        commit: The last commit that contains the model.
+        figures: Test set -> metric -> value, as on its card.
+    """
+
+    successor: str
+    commit: str
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+FORMER_MODELS: Mapping[str, FormerModel] = {
+    "photo-teller-none": FormerModel(
+        "photo-teller-soft",
+        "ddfdaca9",
+        {"val": {"cider_d": 0.24031}, "test": {"cider_d": 0.22566, "bleu_4": 11.42038}},
+    ),
+    "photo-teller-hard": FormerModel(
+        "photo-teller-soft",
+        "ddfdaca9",
+        {"val": {"cider_d": 0.27228}, "test": {"cider_d": 0.26411, "bleu_4": 13.05515}},
+    ),
+    "photo-captions-convolution": FormerModel(
+        "photo-captions-regular",
+        "28777085",
+        {"val": {"cider_d": 0.47354}, "test": {"cider_d": 0.48943, "bleu_4": 20.51845}},
+    ),
+}
+"""The removed models by name."""
+
+
+def find_successor(name: str, available: Container[str]) -> str:
+    """Return the model to use for `name`: its successor if `name` was removed, else `name`."""
+    former = FORMER_MODELS.get(name)
+    if former is None or name in available or former.successor not in available:
+        return name
+    return former.successor
+
+
+def describe_replacement(name: str, successor: str) -> str:
+    """Return a sentence for users that names the successor of a removed model."""
+    return f"The model {name} is no longer included. You see its successor, {successor}."
+
+
+def describe_replacements(names: Iterable[str], available: Container[str]) -> list[str]:
+    """Return a sentence for each of `names` that was removed and has a successor."""
+    found = []
+    for name in names:
+        successor = find_successor(name, available)
+        if successor != name:
+            found.append(describe_replacement(name, successor))
+    return found
+
+
+# Targets ("gates") of models on held-out data, set in recipes and checked by their figures.
+
+
+_NUMBERS = ("lift", "dependence", "size", "entropy")
+"""Suffixes of attention metrics that are not shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One entry of `Card.gates`, with one limit: `at_least`, `at_most`, `over` or `under`.
+
+    Args:
+        what: Text for users that says what is measured.
+        measure: Dataset and key in `Card.figures` or `Card.attention`.
+        at_least: A number, or the dataset and key of another metric. For a metric of another model,
+            the name of that model comes first.
+        at_most: A number or another metric, see `at_least`.
+        over: Keys of baselines next to the metric. The value must be `margin` above the best one.
+        under: Keys of baselines for errors. The value must be `margin` below the best one.
+        margin: Required distance from the best baseline, for `over` and `under`.
+        slack: Distance by which a value may miss the limit and still pass.
+        why: The reason for missing the target, if it is missed.
+    """
+
+    what: str
+    measure: tuple[str, ...]
+    at_least: float | tuple[str, ...] | None = None
+    at_most: float | tuple[str, ...] | None = None
+    over: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
+    margin: float = 0.0
+    slack: float = 0.0
+    why: str = ""
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Gate:
+        """Create a target from plain values.
+
+        Raises:
+            ValueError: There are unknown entries, or not exactly one limit.
+        """
+        values: dict[str, Any] = {}
+        for name, one in entry.items():
+            values[name] = tuple(one) if isinstance(one, list) else one
+        try:
+            gate = cls(**values)
+        except TypeError as error:
+            raise ValueError(f"A gate cannot be read: {error}.") from error
+        limits = (gate.at_least is not None, gate.at_most is not None)
+        if sum((*limits, bool(gate.over), bool(gate.under))) != 1:
+            raise ValueError(
+                f'The gate "{gate.what}" needs one of at_least, at_most, over and under.'
+            )
+        return gate
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResult:
+    """The result of a target in words: the wanted and the measured value."""
+
+    what: str
+    wanted: str
+    measured: str
+    # None if either value is not known yet.
+    reached: bool | None
+    why: str
+
+
+def judge_targets(card: Card, cards: Mapping[str, Card]) -> list[TargetResult]:
+    """Check the targets of a card. Targets may name other models, which `cards` has by name."""
+    return [_judge_target(Gate.of(entry), card, cards) for entry in card.gates]
+
+
+def _judge_target(gate: Gate, card: Card, cards: Mapping[str, Card]) -> TargetResult:
+    value = _get_value(gate.measure, card, cards)
+    if gate.over or gate.under:
+        return _judge_margin(gate, value, card, cards)
+    if gate.at_least is not None:
+        words, limit, sign = "at least", gate.at_least, 1
+    else:
+        assert gate.at_most is not None
+        words, limit, sign = "at most", gate.at_most, -1
+    bound = _get_value(limit, card, cards) if isinstance(limit, tuple) else float(limit)
+    reached = None
+    if bound is not None and value is not None:
+        reached = sign * (value - bound) + gate.slack >= 0
+    least = None if bound is None else bound - sign * gate.slack
+    wanted = f"{words} {_format_value(least, gate.measure, card)}"
+    other = limit[0] if isinstance(limit, tuple) and len(limit) == 3 else ""
+    if other and gate.slack:
+        wanted += f" ({gate.slack:g} {'below' if sign > 0 else 'above'} {other})"
+    elif other:
+        wanted += f" ({other})"
+    why = gate.why if reached is False else ""
+    return TargetResult(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
+
+
+def _judge_margin(
+    gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]
+) -> TargetResult:
+    """Check the margin of a value over, or for errors under, the best of several baselines."""
+    part, keys = gate.measure[0], gate.over or gate.under
+    words, sign, best = ("at least", 1, max) if gate.over else ("at most", -1, min)
+    found = [_get_value((part, key), card, cards) for key in keys]
+    known = [one for one in found if one is not None]
+    bound = best(known) + sign * gate.margin if len(known) == len(found) else None
+    reached = None if bound is None or value is None else sign * (value - bound) >= 0
+    beside = []
+    for key, one in zip(keys, found, strict=True):
+        name = key.removeprefix(gate.measure[1]).strip("_").replace("_", " ")
+        beside.append(f"{name} {_format_value(one, gate.measure, card)}")
+    wanted = f"{words} {_format_value(bound, gate.measure, card)} ({', '.join(beside)})"
+    why = gate.why if reached is False else ""
+    return TargetResult(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
+
+
+def _get_value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> float | None:
+    *model, part, key = measure
+    found = cards.get(model[0]) if model else card
+    if found is None:
+        former = FORMER_MODELS.get(model[0])
+        return former.figures.get(part, {}).get(key) if former else None
+    value = found.figures.get(part, found.attention.get(part, {})).get(key)
+    return None if value is None else float(value)
+
+
+def _format_value(value: float | None, measure: Sequence[str], card: Card) -> str:
+    """Format a metric for users, in per cent if it is a share."""
+    if value is None:
+        return "–"
+    part, key = measure[-2:]
+    is_share = key in TASKS[card.task].percent
+    if part in card.attention and not key.endswith(_NUMBERS):
+        is_share = True
+    return f"{value:.1%}" if is_share else f"{value:.2f}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from areaviz.cards.attention_check_tables import look_lines
-from areaviz.cards.card import Card
-from areaviz.cards.gates import TargetResult, judge_targets
+from areaviz.cards.card import Card, TargetResult, judge_targets
 from areaviz.cards.tasks import TASKS, Task
 
 _NOT_MEASURED = "not measured"

@@ -1,7 +1,6 @@
-"""The registry of tasks: inputs, samples, and the metrics that are reported.
+"""The registry of tasks, published results for context, and metrics of where models look.
 
-Evaluation, figures and the pages iterate over `TASKS`. Published figures give context. Ours cannot
-be compared with them directly, because data, networks and runs differ.
+Read `Task` and `TASKS` first.
 """
 
 from __future__ import annotations
@@ -10,7 +9,68 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from areaviz.cards.published import AREA_ATTENTION, LSTMS, BySize, Published
+# Published results of translation models by level and size, as context for our figures.
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """BLEU of one model size, as a paper reports it."""
+
+    regular: float
+    # Areas by Eq. 3 and 4.
+    area: float
+    # Areas by Eq. 9 and 4, if reported.
+    features: float | None = None
+    # Significance as stated by the paper, or "" if it states none. "*" means p < 0.05 against
+    # regular attention. "**" means p < 0.05 against every other kind as well.
+    area_sign: str = ""
+    features_sign: str = ""
+
+    def of(self, mechanism: str) -> float | None:
+        """Return the figure of the mechanism "regular" or "area", or None for another mechanism."""
+        return {"regular": self.regular, "area": self.area}.get(mechanism)
+
+
+BySize = Mapping[tuple[str, str], Published]
+"""The results of a paper, by level and size."""
+
+
+AREA_ATTENTION: BySize = {
+    ("token", "Tiny"): Published(18.58, 19.13, 19.27, "*", "*"),
+    ("token", "Small"): Published(22.55, 22.84, 23.2, "", "**"),
+    ("token", "Base"): Published(28.16, 28.47, 28.52, "", "*"),
+    ("token", "Big"): Published(29.26, 29.49, 29.77, "", "*"),
+    ("character", "Tiny"): Published(6.9, 8.2),
+    ("character", "Small"): Published(12.16, 13.46, None, "*"),
+    ("character", "Base"): Published(24.88, 24.96),
+    ("character", "Big"): Published(25.96, 26.57),
+}
+LSTMS: BySize = {
+    ("token", "256 cells, 1 head"): Published(16.58, 19.26, 19.46, "*", "*"),
+    ("token", "256 cells, 4 heads"): Published(16.73, 20.25, 20.74, "*", "**"),
+    ("token", "512 cells, 1 head"): Published(18.65, 21.82, 21.80, "*", "*"),
+    ("token", "512 cells, 4 heads"): Published(19.16, 23.09, 23.41, "*", "*"),
+    ("token", "1024 cells, 1 head"): Published(19.4, 23.69, 23.48, "*", "*"),
+    ("token", "1024 cells, 4 heads"): Published(20.21, 24.55, 24.85, "*", "**"),
+    ("character", "256 cells, 1 head"): Published(9.9, 11.23),
+    ("character", "256 cells, 4 heads"): Published(11.99, 12.51),
+    ("character", "512 cells, 1 head"): Published(16.37, 16.86),
+    ("character", "512 cells, 4 heads"): Published(16.43, 17.61),
+    ("character", "1024 cells, 1 head"): Published(20.26, 21.05, None, "*"),
+    ("character", "1024 cells, 4 heads"): Published(21.28, 21.71),
+}
+"""BLEU on WMT 2014 English-German, by level and size: Li, Kaiser, Bengio and Si, "Area Attention",
+ICML 2019, Tables 1 and 2 (token level) and Tables 3 and 4 (character level). Tables 1 and 2 are
+means of three runs. Areas have at most 2 items in LSTMs. Their data are 4.5 million pairs of news,
+ours are 29,000 image captions. Compare figures only within one column, never across columns.
+"""
+
+
+# The registry of tasks: inputs, samples, and the metrics that are reported.
+#
+# Evaluation, figures and the pages iterate over `TASKS`. Published figures give context. Ours
+# cannot be compared with them directly, because data, networks and runs differ.
+
 
 WRITES = frozenset({"weigh", "gate", "hide", "target", "attribution"})
 """The capabilities of a model that writes: the kinds of changes, a given output, and attribution.
@@ -312,3 +372,140 @@ _ALL = (
 )
 TASKS: Mapping[str, Task] = {task.key: task for task in _ALL}
 """Every task by `Card.task`, in the order of the pages."""
+
+
+# Metrics of where a model looks, by task, and their baselines.
+#
+# The `attention` of a card has a metric under a key such as "hit", and the value of an uninformed
+# baseline under that key with a suffix, such as "hit_uniform".
+
+
+UNTRAINED = "Untrained: the same network before training."
+
+
+@dataclass(frozen=True, slots=True)
+class LookMeasures:
+    """The attention metrics of a task.
+
+    Args:
+        question: The question that they answer.
+        shares: Key of a metric -> description of the share.
+        beside: Suffix of a baseline -> title of its column.
+        meaning: Explanation of the column titles.
+    """
+
+    question: str
+    shares: Mapping[str, str]
+    beside: Mapping[str, str]
+    meaning: str
+
+
+_OF_CAPTIONS = LookMeasures(
+    "Does it look at what it describes?",
+    {
+        "pointing": "Words whose heaviest cell is in a gold box",
+        "best_pointing": "These words in the best alignment",
+        "mass": "Attention inside the gold boxes",
+        "own_pointing": "Words of its own true captions whose heaviest cell is in a gold box",
+        "own_mass": "Attention of these words inside the gold boxes",
+        "area_hit": "Words whose heaviest area has its middle in a gold box",
+        "multi_words": "Words whose heaviest area has several cells",
+        "picture_share": "Share of the picture in what the model reads",
+    },
+    {
+        "_uniform": "Uniform attention",
+        "_middle": "Middle of the picture",
+        "_fixed": "Areas at a fixed place",
+        "_position": "One map for all words",
+        "_untrained": "Untrained",
+    },
+    "Uniform attention: every cell gets equal attention. Middle of the picture: all attention is"
+    " there for every word. Areas at a fixed place: areas of the same shapes, with each shape at"
+    " its best place for these words. One map for all words: every word has the mean map of all"
+    f" words. {UNTRAINED}",
+)
+
+LOOK_MEASURES: Mapping[str, LookMeasures] = {
+    "caption": _OF_CAPTIONS,
+    "picture translation": _OF_CAPTIONS,
+    "digits": LookMeasures(
+        "Does it look at the digits?",
+        {
+            "hit": "Glimpses whose middle is on a digit",
+            "first_hit": "First glimpses whose middle is on a digit",
+            "coverage": "Share of the digits that the glimpses cover",
+            "overlap": "Overlap of the patch and the digit's box",
+        },
+        {
+            "_uniform": "Random places",
+            "_position": "Another picture",
+            "_untrained": "Untrained",
+        },
+        "Random places: glimpses of the same sizes at random places. Another picture: the glimpses"
+        f" at one picture, compared with the digits of the next picture. {UNTRAINED}",
+    ),
+    "speech": LookMeasures(
+        "Does it listen where the digit is spoken?",
+        {
+            "hit": "Digits whose heaviest moment is where they are spoken",
+            "best_hit": "These digits in the best alignment",
+        },
+        {
+            "_uniform": "Random moment",
+            "_diagonal": "Equal distances",
+            "_position": "Usual time",
+            "_untrained": "Untrained",
+        },
+        "Random moment: a moment drawn at random. Equal distances: the time of each digit if all"
+        " digits had equal lengths. Usual time: the mean time of a digit with this number."
+        f" {UNTRAINED}",
+    ),
+    "video": LookMeasures(
+        "Does it look at the action that it describes?",
+        {
+            "peak": "Words whose heaviest area has its middle in the action",
+            "best_peak": "These words in the best alignment",
+            "first": "Words whose heaviest frame (the first of equal ones) is in the action",
+            "area": "Words whose whole heaviest area is in the action",
+            "multi_share": "Words whose heaviest area has several frames",
+        },
+        {"_uniform": "Random frame", "_position": "Usual frame", "_untrained": "Untrained"},
+        "Random frame: a frame drawn at random. Usual frame: the frame in which first or second"
+        f" actions happen most often in other clips. {UNTRAINED}",
+    ),
+    "points": LookMeasures(
+        "Does it point at the right next point?",
+        {"hit": "Steps with several possible points whose heaviest point is right"},
+        {"_uniform": "Random point", "_position": "Usual point", "_untrained": "Untrained"},
+        "Random point: one of the possible points, drawn at random. Usual point: the point number"
+        f" that is most often right at this step in other sets. {UNTRAINED}",
+    ),
+    "parsing": LookMeasures(
+        "Does an opening bracket attend to exactly its words?",
+        {"span": "Opening brackets whose heaviest area is exactly their words, in the best head"},
+        {
+            "_random": "Random areas",
+            "_other": "Areas of other brackets",
+            "_untrained": "Untrained",
+        },
+        "Only brackets with at least two words and at most as many as the largest area count."
+        " Random areas: areas of equal size at random places. Areas of other brackets: those in the"
+        " same sentence. Untrained: the best head of the network before training.",
+    ),
+    "questions": LookMeasures(
+        "Does it read the facts that answer the question?",
+        {
+            "hit": "Facts needed for the answer that are the heaviest in some hop",
+            "hit, hop 1": "Heaviest facts of hop 1 that are needed for the answer",
+            "hit, hop 2": "Heaviest facts of hop 2 that are needed for the answer",
+            "hit, hop 3": "Heaviest facts of hop 3 that are needed for the answer",
+        },
+        {"_uniform": "Random facts", "_position": "Usual age", "_untrained": "Untrained"},
+        "Random facts: one fact per hop, drawn at random. Usual age: the facts of the ages that are"
+        f" heaviest on average over other questions. {UNTRAINED}",
+    ),
+}
+"""Attention metrics by `Task.key`.
+
+The metrics of tasks that only read or write text say how well attention follows words.
+"""

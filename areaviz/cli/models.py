@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from areaviz.cards.card import Card, read_card
-from areaviz.cards.former_models import describe_replacement, find_successor
+from areaviz.cards.card import Card, describe_replacement, find_successor, read_card
 from areaviz.samples.paths import check_model_name
 from areaviz.trace.record import Run, RunTogether
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from areaviz.cards.card import Card
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Card, Opening
 from areaviz.evaluation.measure import Place
 from areaviz.metrics.best_heads import Chosen, choose_heads
 from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_best_pointing
 from areaviz.evaluation.heads import measure_heads_for_card

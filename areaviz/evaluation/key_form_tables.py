@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from areaviz.cards.published import AREA_ATTENTION, LSTMS, Published
+from areaviz.cards.tasks import AREA_ATTENTION, LSTMS, Published
 from areaviz.metrics.head_choice import WANTED
 from areaviz.samples.paths import FORMS
 

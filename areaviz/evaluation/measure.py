@@ -11,8 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from areaviz.cards.card import Card, read_card, write_card
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Card, Opening, read_card, write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.evaluation.tasks import EVALUATIONS
 from areaviz.models import MODELS

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Opening
 from areaviz.evaluation.links import choose_phrase_head, count_linked, iterate_given_traces
 from areaviz.metrics.head_choice import WANTED
 from areaviz.metrics.link_accuracy import SITE

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.cards.card import Card
-from areaviz.cards.gates import judge_targets
+from areaviz.cards.card import Card, judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, make_element
 from areaviz.site.page_frame import Files, Site, render_site_page

@@ -37,7 +37,7 @@ class TrainConfig:
         validate_every: Steps between two validations.
         rates: Factors of the learning rate for parts of the network, by the start of their names.
         model: Options of the network.
-        gates: Results that the model must reach, see `areaviz.cards.gates.Gate`.
+        gates: Results that the model must reach, see `areaviz.cards.card.Gate`.
     """
 
     name: str

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.cards.card import RENAMED, Card, read_card, write_card
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import RENAMED, Card, Opening, read_card, write_card
 from areaviz.trace.errors import BackendError
 
 CARD = Card(

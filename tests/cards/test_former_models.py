@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.former_models import (
+from areaviz.cards.card import (
     FORMER_MODELS,
     FormerModel,
     describe_replacements,
     find_successor,
+    judge_targets,
 )
-from areaviz.cards.gates import judge_targets
 from areaviz.samples.paths import CHECKPOINTS
 from tests.pages import folder
 

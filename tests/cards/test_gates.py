@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.cards.card import Card, read_card
-from areaviz.cards.gates import Gate, judge_targets
+from areaviz.cards.card import Card, Gate, judge_targets, read_card
 from areaviz.training.config import read_recipe
 from tests.pages import folder
 

@@ -10,9 +10,8 @@ import pytest
 
 from areaviz.cards.card import Card, read_cards, write_card
 from areaviz.cards.finding_tables import FINDING_TABLES
-from areaviz.cards.published import AREA_ATTENTION
 from areaviz.cards.result_tables import format_results, format_summary
-from areaviz.cards.tasks import TASKS
+from areaviz.cards.tasks import AREA_ATTENTION, TASKS
 from areaviz.cli.figures import (
     MARK,
     figures,

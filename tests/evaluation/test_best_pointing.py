@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Opening
 from areaviz.evaluation.best_pointing import (
     choose_best,
     choose_pointing_opening,

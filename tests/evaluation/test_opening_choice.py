@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.cards.card import read_card
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Opening, read_card
 from areaviz.evaluation import opening_choice as module
 from areaviz.evaluation.opening_choice import (
     choose_linked_opening,

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import write_card
-from areaviz.cards.published import LSTMS
+from areaviz.cards.tasks import LSTMS
 from areaviz.data.batches import shift_targets
 from areaviz.data.tokenizer import PAD, START
 from areaviz.decoding.beam import beam_search

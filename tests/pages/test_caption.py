@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Opening
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.pictured import Pictured
 from tests.sampled import sampled

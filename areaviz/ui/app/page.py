@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.cards.former_models import describe_replacement
+from areaviz.cards.card import describe_replacement
 from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
 from areaviz.samples.own_media import PICTURE_SAMPLES
 from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from areaviz.cards.card import Card
-from areaviz.cards.former_models import find_successor
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Card, Opening, find_successor
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
 from areaviz.trace.derived import split_best_site

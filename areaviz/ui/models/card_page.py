@@ -8,8 +8,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.cards.card import Card
-from areaviz.cards.gates import TargetResult, judge_targets
+from areaviz.cards.card import Card, TargetResult, judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from areaviz.cards.attention_checks import LookMeasures
-from areaviz.cards.card import Card
-from areaviz.cards.gates import TargetResult
-from areaviz.cards.tasks import TASKS
+from areaviz.cards.card import Card, TargetResult
+from areaviz.cards.tasks import TASKS, LookMeasures
 from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.table import draw_text_table

@@ -7,9 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from areaviz.cards.attention_checks import LOOK_MEASURES, LookMeasures
 from areaviz.cards.card import Card
-from areaviz.cards.tasks import TASKS
+from areaviz.cards.tasks import LOOK_MEASURES, TASKS, LookMeasures
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.models.card_tables import (
     WHAT_IS_COUNTED,

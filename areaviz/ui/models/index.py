@@ -7,8 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.cards.card import Card
-from areaviz.cards.gates import judge_targets
+from areaviz.cards.card import Card, judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown

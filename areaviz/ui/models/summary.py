@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from areaviz.cards.card import Card
-from areaviz.cards.gates import TargetResult
+from areaviz.cards.card import Card, TargetResult
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.forms.mechanisms_form import PICTURE_KINDS

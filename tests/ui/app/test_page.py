@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.cards.former_models import FORMER_MODELS
+from areaviz.cards.card import FORMER_MODELS
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.page import TITLES, Page
 from areaviz.ui.app.state import ALL_HEADS, Link, State

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.cards.attention_checks import LOOK_MEASURES
-from areaviz.cards.card import read_card
-from areaviz.cards.gates import TargetResult
-from areaviz.cards.tasks import TASKS
+from areaviz.cards.card import TargetResult, read_card
+from areaviz.cards.tasks import LOOK_MEASURES, TASKS
 from areaviz.drawing.sites import TEXT_SITES
 from areaviz.ui.models.card_tables import (
     HEAVIEST_PREFIX,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.gates import TargetResult
+from areaviz.cards.card import TargetResult
 from areaviz.ui.models.summary import (
     compare_with_twin,
     count_targets,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.cards.opening import Opening
+from areaviz.cards.card import Opening
 from areaviz.drawing.sites import list_sites, name_site
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture
