@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from areaviz.adapters.attend import attend
     from areaviz.analysis.load_analysis import load_analysis
     from areaviz.drawing.export import Paper
-    from areaviz.metrics.own_alignment import best_alignment
+    from areaviz.measures.alignment import best_alignment
     from areaviz.publish.export import export
     from areaviz.publish.options import PageOptions
     from areaviz.publish.show import show
@@ -100,7 +100,7 @@ EXPORTS: Mapping[str, str] = {
     "Trace": "areaviz.trace.record",
     "area_size_shares": "areaviz.trace.query",
     "attend": "areaviz.adapters.attend",
-    "best_alignment": "areaviz.metrics.own_alignment",
+    "best_alignment": "areaviz.measures.alignment",
     "coverage": "areaviz.trace.query",
     "densest_areas": "areaviz.trace.query",
     "entropy": "areaviz.trace.query",

@@ -13,7 +13,7 @@ from operator import add
 from pathlib import Path
 
 from areaviz.data.word_links import read_gold, read_system
-from areaviz.metrics.alignment_error_rate import count_links
+from areaviz.measures.alignment import count_links
 
 GOLD = "hansards_en_fr"
 PUBLISHED = {

@@ -19,7 +19,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import build_table, summarise_table
-from areaviz.metrics.overlap import score_sentences
+from areaviz.measures.references import score_sentences
 from areaviz.samples.dataset import Dataset, Example
 
 WORDS, SHORTEST, LONGEST, WRONG = 3000, 6, 20, 0.3

@@ -34,8 +34,7 @@ from areaviz.attention.multihead import KeysAndValues
 from areaviz.attention.spec import AreaSpec
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
-from areaviz.evaluation.faithfulness import measure_faithfulness
-from areaviz.evaluation.probe import Probe
+from areaviz.measures.faithfulness import Probe, measure_faithfulness
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.changes import Change, Gate, Weigh

@@ -16,8 +16,8 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.cards.result_tables import format_markdown_row
 from areaviz.cli.figures import replace_marked
+from areaviz.measures.pointing import Box
 from areaviz.media.pictures import decode_picture
-from areaviz.metrics.pointing import Box
 from areaviz.samples.dataset import FUNCTION_WORDS
 from areaviz.samples.own_media import PHOTOS, get_picture_sample
 from areaviz.samples.paths import CHECKPOINTS, ROOT

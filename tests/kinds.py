@@ -16,7 +16,7 @@ import torch
 from areaviz.cards.card import Card, write_card
 from areaviz.data.story_questions import split_sentence
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.metrics.trees import make_flat_tree
+from areaviz.measures.references import make_flat_tree
 from areaviz.models.captioner import CaptionerConfig
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.digit_reader import NETWORKS

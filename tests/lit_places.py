@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.pointing import Box, find_coordinates_in_boxes
+from areaviz.measures.pointing import Box, find_coordinates_in_boxes
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap
 

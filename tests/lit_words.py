@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.word_areas import find_word_runs
+from areaviz.measures.spans import find_word_runs
 from areaviz.trace.record import AttentionMap, Field
 
 MOST_WORDS = 3

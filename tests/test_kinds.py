@@ -32,8 +32,7 @@ from areaviz.cli import build
 from areaviz.cli.validate import describe_file, read_schema
 from areaviz.drawing.export import Paper
 from areaviz.drawing.sites import list_sites, name_site
-from areaviz.evaluation.faithfulness import measure_inputs
-from areaviz.evaluation.probe import Probe
+from areaviz.measures.faithfulness import Probe, measure_inputs
 from areaviz.media.clips import encode_gif
 from areaviz.media.sounds import encode_flac
 from areaviz.publish.component_kinds import find_kind

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.metrics.speech import count_edits, find_boundary_hits
+from areaviz.measures.references import count_edits, find_boundary_hits
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
 from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample

@@ -11,7 +11,7 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
-from areaviz.metrics.pointing import Box
+from areaviz.measures.pointing import Box
 from areaviz.samples import own_media
 from areaviz.samples.dataset import GroundedSentence
 from areaviz.samples.own_media import find_scene_sample, get_picture_sample, list_picture_names

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.metrics.word_areas import find_word_runs
+from areaviz.measures.spans import find_word_runs
 from areaviz.models.recurrent import SITE
 from areaviz.samples.reasoning import SENTENCES, separate_punctuation
 from areaviz.trace.areas import FloatArray

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from areaviz.analysis.measure import Measure
-from areaviz.metrics.localisation import find_hits
-from areaviz.metrics.trees import score_brackets
+from areaviz.measures.pointing import find_hits
+from areaviz.measures.references import score_brackets
 from areaviz.samples.dataset import STORIES, TREES, Example, are_digits
 from areaviz.samples.reasoning import compute_signed_area, measure_tour_length, solve_exactly
 from areaviz.trace.areas import FloatArray

@@ -20,7 +20,7 @@ import pandas as pd
 from areaviz.analysis.bucket_names import BEYOND, name_buckets
 from areaviz.analysis.table import list_references
 from areaviz.data.metadata import list_categories
-from areaviz.metrics.translation import compute_bleu_and_chrf
+from areaviz.measures.references import compute_bleu_and_chrf
 from areaviz.samples.dataset import Files
 from areaviz.trace.errors import InputError, shorten
 

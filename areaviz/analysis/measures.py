@@ -20,16 +20,15 @@ from areaviz.analysis.answer_metrics import (
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.analysis.output_scores import score_output
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.metrics.aligner import make_diagonal_links
-from areaviz.metrics.alignment_error_rate import (
+from areaviz.measures.alignment import (
     LinkCounts,
     count_links,
     find_attention_links,
     find_strongest_links,
+    make_diagonal_links,
 )
+from areaviz.measures.spans import compute_weighted_purity, compute_word_attention, find_word_runs
 from areaviz.metrics.source_coverage import measure_coverage
-from areaviz.metrics.spans import compute_weighted_purity
-from areaviz.metrics.word_areas import compute_word_attention, find_word_runs
 from areaviz.samples.dataset import Box, Example
 from areaviz.trace.errors import BackendError
 from areaviz.trace.query import (

@@ -12,7 +12,7 @@ import pandas as pd
 
 from areaviz.analysis.buckets import split_into_words
 from areaviz.analysis.table import list_references
-from areaviz.metrics.translation import Comparison, compare_systems
+from areaviz.measures.references import Comparison, compare_systems
 
 RESAMPLES, SEED = 1000, 1
 # Change of a metric in each example: the second model's value minus the first model's.

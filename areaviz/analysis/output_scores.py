@@ -14,9 +14,7 @@ from areaviz.analysis.answer_metrics import (
     is_answer,
     score_answer,
 )
-from areaviz.metrics.captions import compute_rouge_l, split_caption
-from areaviz.metrics.overlap import score_sentences
-from areaviz.metrics.speech import count_edits
+from areaviz.measures.references import compute_rouge_l, count_edits, score_sentences, split_caption
 from areaviz.samples.dataset import POINTS, Example
 
 

@@ -16,11 +16,14 @@ from areaviz.analysis.row_lines import Row
 from areaviz.data.metadata import parse_numbers
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
+from areaviz.measures.alignment import LinkCounts
+from areaviz.measures.references import (
+    compute_bleu_and_chrf,
+    compute_cider_d,
+    score_brackets,
+    split_caption,
+)
 from areaviz.media.formats import SOUND
-from areaviz.metrics.alignment_error_rate import LinkCounts
-from areaviz.metrics.captions import compute_cider_d, split_caption
-from areaviz.metrics.translation import compute_bleu_and_chrf
-from areaviz.metrics.trees import score_brackets
 from areaviz.samples.dataset import SENTENCES, TREES, Dataset, Example
 
 Rows = Mapping[int, Row]

@@ -9,8 +9,7 @@ import typer
 
 from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
-from areaviz.metrics.best_heads import SITE
-from areaviz.metrics.own_alignment import Linked, best_alignment
+from areaviz.measures.alignment import SITE, Linked, best_alignment
 from areaviz.trace.request import Request
 
 

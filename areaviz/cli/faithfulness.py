@@ -11,8 +11,12 @@ from areaviz.cards.tasks import TASKS
 from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.evaluation.contrastive_faithfulness import measure_contrast
-from areaviz.evaluation.faithfulness import Faithfulness, compute_mean_and_deviation, measure_inputs
-from areaviz.evaluation.probe import Probe
+from areaviz.measures.faithfulness import (
+    Faithfulness,
+    Probe,
+    compute_mean_and_deviation,
+    measure_inputs,
+)
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request

@@ -77,7 +77,7 @@ def score_sentences(
     "words" is the share of content words of the references that occur anywhere in the output.
     "action" is the share of outputs from which a classifier reads the right action.
     """
-    from areaviz.metrics.captions import score_captions
+    from areaviz.measures.references import score_captions
 
     scored = score_captions(written, [(film.text,) for film in films])
     found = {name: float(scored[name]) for name in ("bleu_1", "bleu_4", "rouge_l", "cider_d")}

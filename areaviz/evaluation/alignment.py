@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from areaviz.evaluation.links import compute_diagonal_error_rate, iterate_given_traces
-from areaviz.metrics.alignment_error_rate import LinkCounts
-from areaviz.metrics.best_heads import (
+from areaviz.measures.alignment import (
     Chosen,
+    LinkCounts,
     LinkedMaps,
     bootstrap_interval,
     choose_heads,

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from areaviz.cards.card import Card, Opening
 from areaviz.evaluation.measure import Place
-from areaviz.metrics.best_heads import Chosen, choose_heads
-from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
+from areaviz.measures.alignment import Chosen, choose_heads
+from areaviz.measures.pointing import PointedWords, bootstrap_hit_interval
 from areaviz.trace.derived import BestAlignment
 
 HEADLESS = ("_uniform", "_middle")

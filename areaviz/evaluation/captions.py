@@ -18,10 +18,14 @@ from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_be
 from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
 from areaviz.evaluation.opening_choice import choose_openings, make_pointing_opening
+from areaviz.measures.heads import find_largest
+from areaviz.measures.pointing import (
+    Floats,
+    PointedWords,
+    compute_pointing_figures,
+    find_centres_inside,
+)
 from areaviz.metrics.area_hits import compute_area_hits
-from areaviz.metrics.head_choice import find_largest
-from areaviz.metrics.pointed_words import PointedWords
-from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
 from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
 from areaviz.samples.dataset import Box, GroundedSentence
@@ -100,7 +104,7 @@ def evaluate_captions(model: GenerationModel, data: Path, split: str, options: O
 
 def _write_captions(model: GenerationModel, held: Held, options: Options) -> Measured:
     """Write a caption for every picture and score the captions."""
-    from areaviz.metrics.captions import score_captions
+    from areaviz.measures.references import score_captions
 
     requests = [
         Request(model.card.name, "", options.method, options.beam, picture=picture)
@@ -172,7 +176,7 @@ class Read:
     pictures: Sequence[Picture]
     sentences: Sequence[GroundedSentence]
     # For each picture, one array [H, Q, A] per layer.
-    weights: Sequence[Sequence[FloatArray]]
+    weights: Sequence[Sequence[Floats]]
     # For each sentence, the token of every word.
     tokens: Sequence[Sequence[int]]
     # The areas of each layer.
@@ -184,7 +188,7 @@ def _read_attention(
 ) -> Read:
     """Return the attention of the model with every sentence given, computed in batches."""
     network = model.network
-    weights: list[Sequence[FloatArray]] = []
+    weights: list[Sequence[Floats]] = []
     for first in range(0, len(pictures), BATCH):
         part = range(first, min(first + BATCH, len(pictures)))
         run = model.attend(
@@ -230,7 +234,7 @@ def _collect_pointed_words(read: Read) -> PointedWords:
 
 def _iterate_rows(
     read: Read, layer: int, head: int
-) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
+) -> Iterator[tuple[Floats, AreaGrid, Sequence[Box]]]:
     """Yield each boxed word's weights in one head, the areas, and the boxes of the word."""
     for weights_L, tokens, sentence in zip(read.weights, read.tokens, read.sentences, strict=True):
         for word, boxes in sentence.boxes:

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from areaviz.evaluation.contrastive import Contrast, SplitOtherwise, find_output_words, join_items
-from areaviz.evaluation.faithfulness import Faithfulness, measure_faithfulness, pool_faithfulness
-from areaviz.evaluation.probe import Probe, TooFew, find_losing_queries, get_probed_map
+from areaviz.measures.faithfulness import (
+    Contrast,
+    Faithfulness,
+    Probe,
+    SplitOtherwise,
+    TooFew,
+    find_losing_queries,
+    find_output_words,
+    get_probed_map,
+    join_items,
+    measure_faithfulness,
+    pool_faithfulness,
+)
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import format_given_output
 from areaviz.trace.record import Field, Run, Trace

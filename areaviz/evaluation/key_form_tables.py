@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from areaviz.cards.tasks import AREA_ATTENTION, LSTMS, Published
-from areaviz.metrics.head_choice import WANTED
+from areaviz.measures.heads import WANTED
 from areaviz.samples.paths import FORMS
 
 TITLES: Mapping[str, str] = {

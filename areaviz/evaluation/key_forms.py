@@ -16,7 +16,7 @@ from typing import Any
 from areaviz.cards.card import read_card
 from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.key_form_tables import TITLES, FormTable
-from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head, find_largest
+from areaviz.measures.heads import WANTED, SpanHead, choose_span_head, find_largest
 
 SEED_COUNTS: Mapping[int, str] = {1: "one seed", 3: "three seeds"}
 

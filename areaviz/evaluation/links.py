@@ -16,15 +16,16 @@ import numpy as np
 
 from areaviz.data.multi30k import read_split
 from areaviz.data.word_links import read_linked
-from areaviz.metrics.aligner import Aligner, make_diagonal_links
-from areaviz.metrics.alignment_error_rate import (
+from areaviz.measures.alignment import (
+    Aligner,
     LinkCounts,
     Links,
     count_links,
     find_attention_links,
+    make_diagonal_links,
 )
+from areaviz.measures.spans import Array
 from areaviz.metrics.link_accuracy import LinkedCounts, count_linked_words
-from areaviz.metrics.word_areas import Array
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.record import Trace

@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from areaviz.cards.card import Opening
 from areaviz.evaluation.links import choose_phrase_head, count_linked, iterate_given_traces
-from areaviz.metrics.head_choice import WANTED
+from areaviz.measures.heads import WANTED
+from areaviz.measures.spans import find_word_runs
 from areaviz.metrics.link_accuracy import SITE
-from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.dataset import Dataset, Example
 from areaviz.trace import query

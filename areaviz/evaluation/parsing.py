@@ -15,7 +15,7 @@ from areaviz.cards.card import GRAMMAR, LENGTH_PENALTY
 from areaviz.data.treebank import Parsed, read_treebank
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.translation import PENALTIES
-from areaviz.metrics.trees import (
+from areaviz.measures.references import (
     BracketScores,
     SpanHits,
     count_span_hits,
@@ -23,7 +23,7 @@ from areaviz.metrics.trees import (
     make_flat_tree,
     score_brackets,
 )
-from areaviz.metrics.word_areas import Array
+from areaviz.measures.spans import Array
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.trace.query import item_shares, query_dependence

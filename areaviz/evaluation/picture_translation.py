@@ -20,8 +20,12 @@ from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
 from areaviz.evaluation.opening_choice import choose_openings, make_pointing_opening
 from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_share_of_right_words
-from areaviz.metrics.pointed_words import PointedWords
-from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
+from areaviz.measures.pointing import (
+    Floats,
+    PointedWords,
+    compute_pointing_figures,
+    find_centres_inside,
+)
 from areaviz.models.doubly_attentive import SITES
 from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
@@ -93,7 +97,7 @@ def evaluate_picture_translation(
 
 def _write_translations(model: GenerationModel, held: PicturePairs, options: Options) -> Measured:
     """Translate in each condition and score the translations."""
-    from areaviz.metrics.translation import score_translations
+    from areaviz.measures.references import score_translations
 
     seen = make_conditions(held.pictures)
     outputs = {
@@ -166,9 +170,9 @@ class Looked:
     """Attention on one example with its reference given."""
 
     # Weights on the picture, [L, H, T, A].
-    weights: FloatArray
+    weights: Floats
     # The picture's share of the sum of both context vectors, [T].
-    share: FloatArray
+    share: Floats
 
 
 def _measure_attention(
@@ -237,7 +241,7 @@ def _collect_pointed_words(
 
 def _iterate_rows(
     looked: Iterable[Looked], scenes: Sequence[Scene], grid: AreaGrid, layer: int, head: int
-) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
+) -> Iterator[tuple[Floats, AreaGrid, Sequence[Box]]]:
     """Yield the weights of each German word for an object in one head, the areas, and its box."""
     for one, scene in zip(looked, scenes, strict=True):
         for place, boxes in scene.german_grounded.boxes:

@@ -20,7 +20,7 @@ from areaviz.evaluation.heads import get_figures_of_head, measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.opening_choice import AT_LEAST, choose_openings
 from areaviz.evaluation.spans import compare_spans, measure_heads_at_places
-from areaviz.metrics.head_choice import choose_span_head
+from areaviz.measures.heads import choose_span_head
 from areaviz.metrics.ngrams import NGrams
 from areaviz.models.language_model import LanguageModel
 from areaviz.models.text_decoder import SITE

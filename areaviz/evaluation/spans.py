@@ -15,8 +15,7 @@ from areaviz.evaluation.heads import (
     get_figures_of_head,
     measure_heads,
 )
-from areaviz.metrics.spans import measure_spans
-from areaviz.metrics.word_areas import MEASURES
+from areaviz.measures.spans import MEASURES, measure_spans
 from areaviz.trace.query import format_given_output, is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -38,7 +37,7 @@ BESIDE_OF_HEAD = ("multi_share", "long_exact", "long_exact_lift")
 def compare_spans(model: TracedModel, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
     """Measure the spans of a model and of its untrained network at each site.
 
-    The figures are those of `areaviz.metrics.spans.measure_spans`. The figures of
+    The figures are those of `areaviz.measures.spans.measure_spans`. The figures of
     `COMPARED_MEASURES` have a second value with the suffix _untrained.
     """
     given: list[Request] = []

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from areaviz.data.spoken_digits import Recordings, Utterance, join_recordings, read_recordings
 from areaviz.evaluation.best_pointing import MOMENTS, choose_moment_opening, measure_best_pointing
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.metrics.heads import compute_diagonal_dependence
-from areaviz.metrics.pointed_words import PointedWords
-from areaviz.metrics.speech import compute_error_rate, find_boundary_hits, find_items_inside
+from areaviz.measures.heads import compute_diagonal_dependence
+from areaviz.measures.pointing import PointedWords
+from areaviz.measures.references import compute_error_rate, find_boundary_hits, find_items_inside
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM

@@ -28,8 +28,8 @@ from areaviz.evaluation.links import (
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.opening_choice import choose_linked_opening, choose_openings
 from areaviz.evaluation.spans import compare_spans, measure_heads_at_places
+from areaviz.measures.heads import WANTED, choose_span_head
 from areaviz.metrics.by_length import compute_bleu_by_length, compute_gains_by_length
-from areaviz.metrics.head_choice import WANTED, choose_span_head
 from areaviz.metrics.link_accuracy import SITE
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.dataset import Dataset
@@ -95,7 +95,7 @@ def _write_translations(
     model: GenerationModel, pairs: Sequence[Pair], split: str, options: Options
 ) -> Measured:
     """Translate and score. On "val", choose the length penalty with the best BLEU."""
-    from areaviz.metrics.translation import compute_bleu_and_chrf, score_translations
+    from areaviz.measures.references import compute_bleu_and_chrf, score_translations
 
     sources, references = zip(*pairs, strict=True)
     requests = [Request(model.card.name, text, options.method, options.beam) for text in sources]
@@ -204,7 +204,7 @@ def state_difference(
     Raises:
         InputError: The files do not have one line per reference.
     """
-    from areaviz.metrics.translation import compare_systems
+    from areaviz.measures.references import compare_systems
 
     card, other = read_card(folder / "card.json"), read_card(baseline / "card.json")
     sources, references = zip(*read_pairs(card, data, split), strict=True)

@@ -14,8 +14,8 @@ import numpy as np
 from areaviz.evaluation.action_films import evaluate_films
 from areaviz.evaluation.best_pointing import MOMENTS, choose_moment_opening, measure_best_pointing
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.metrics.heads import compute_diagonal_dependence
-from areaviz.metrics.pointed_words import PointedWords
+from areaviz.measures.heads import compute_diagonal_dependence
+from areaviz.measures.pointing import PointedWords
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.samples.digits import CLIP_FUNCTION_WORDS, DigitBank, MovingDigit, make_moving_digits

@@ -1,6 +1,6 @@
 """Localisation by whole areas, which compares the top area of a word with its gold boxes.
 
-`areaviz.metrics.pointing` evaluates the top cell. Here, an area is evaluated as a whole.
+`areaviz.measures.pointing` evaluates the top cell. Here, an area is evaluated as a whole.
 
 Shapes: A areas, R rows and C columns of possible positions of areas of one shape.
 """
@@ -11,17 +11,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from areaviz.metrics.pointing import (
-    Box,
-    FloatArray,
-    compute_box_overlaps,
-    find_coordinates_in_boxes,
-)
+from areaviz.measures.pointing import Box, Floats, compute_box_overlaps, find_coordinates_in_boxes
 from areaviz.trace.areas import Area, AreaGrid
 
 
 def compute_area_hits(
-    rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
+    rows: Iterable[tuple[Floats, AreaGrid, Sequence[Box]]],
 ) -> dict[str, float]:
     """Compute the figures of the top areas of many words. Ties are resolved by index.
 
@@ -43,7 +38,7 @@ def compute_area_hits(
     """
     words = several = hits = 0
     overlaps_4 = np.zeros(4)
-    sums: dict[tuple[int, int], FloatArray] = {}
+    sums: dict[tuple[int, int], Floats] = {}
     for weights_A, grid, boxes in rows:
         top = grid.area(int(weights_A.argmax()))
         overlap_A = compute_box_overlaps(grid, boxes)
@@ -73,10 +68,10 @@ def compute_area_hits(
     }
 
 
-def _find_centres_inside(area: Area, grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
+def _find_centres_inside(area: Area, grid: AreaGrid, boxes: Sequence[Box]) -> Floats:
     """Return whether an area of this shape has its centre in a box at each position: [R, C]."""
     top_R = np.arange(grid.height - area.height + 1)
     left_C = np.arange(grid.width - area.width + 1)
     y_R, x_C = (top_R + area.height / 2) / grid.height, (left_C + area.width / 2) / grid.width
-    inside_RC: FloatArray = find_coordinates_in_boxes(x_C, y_R, boxes).astype(np.float64)
+    inside_RC: Floats = find_coordinates_in_boxes(x_C, y_R, boxes).astype(np.float64)
     return inside_RC

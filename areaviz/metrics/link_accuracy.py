@@ -16,7 +16,7 @@ from collections.abc import Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.metrics.word_areas import Array, Counts, find_word_runs
+from areaviz.measures.spans import Array, Counts, find_word_runs
 from areaviz.trace.areas import FloatArray, IntArray
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Trace

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.metrics.localisation import (
-    FloatArray,
+from areaviz.measures.pointing import (
+    Floats,
     IntArray,
     compute_box_overlap,
     compute_covered_share,
@@ -37,11 +37,11 @@ class Looks:
     """The places at which a network looked in a batch of pictures."""
 
     # (x, y) in pixels [B, T, 2]. For soft attention, the middles of the heaviest cells.
-    middles: FloatArray
+    middles: Floats
     # Corners of the finest patches [B, T, 4, 2]. None for attention to cells.
-    corners: FloatArray | None
+    corners: Floats | None
 
-    def shift(self, shift_BT2: FloatArray) -> Looks:
+    def shift(self, shift_BT2: Floats) -> Looks:
         """Return these looks, each moved by (x, y) pixels."""
         corners = None if self.corners is None else self.corners + shift_BT2[:, :, None]
         return Looks(self.middles + shift_BT2, corners)
@@ -74,7 +74,7 @@ def measure_baselines(
     )
 
 
-def measure_looks(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, FloatArray]:
+def measure_looks(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Floats]:
     """Measure how well looks cover the digits.
 
     Returns:
@@ -83,7 +83,7 @@ def measure_looks(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Flo
         overlap: if every digit has one look, the IoU of its quadrilateral and the digit's box.
     """
     inside = find_hits(looks.middles, boxes_BD4).astype(np.float32)
-    figures: dict[str, FloatArray] = {"hit": inside, "first_hit": inside[:, 0]}
+    figures: dict[str, Floats] = {"hit": inside, "first_hit": inside[:, 0]}
     if looks.corners is None:
         return figures
     if looks.corners.shape[1] == boxes_BD4.shape[1]:
@@ -98,7 +98,7 @@ def measure_looks(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Flo
 def find_looks(reading: ClassifierPass, side: int) -> Looks | None:
     """Return the places of a reading's looks, or None if the reader has no attention."""
     if reading.corners is not None:
-        corners: FloatArray = reading.corners[:, :, 0].cpu().numpy()
+        corners: Floats = reading.corners[:, :, 0].cpu().numpy()
         return Looks(corners.mean(2), corners)
     if reading.weights is None:
         return None
@@ -110,9 +110,9 @@ def find_looks(reading: ClassifierPass, side: int) -> Looks | None:
 
 
 def _average_over_batches(
-    scenes: DigitScenes, figures: Callable[[slice], dict[str, FloatArray]]
+    scenes: DigitScenes, figures: Callable[[slice], dict[str, Floats]]
 ) -> dict[str, float]:
-    found: dict[str, list[FloatArray]] = {}
+    found: dict[str, list[Floats]] = {}
     for first in range(0, len(scenes.pictures), BATCH):
         for name, values in figures(slice(first, first + BATCH)).items():
             found.setdefault(name, []).append(values)
@@ -121,7 +121,7 @@ def _average_over_batches(
 
 def _measure_batch(
     network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
-) -> dict[str, FloatArray]:
+) -> dict[str, Floats]:
     labels_BD = torch.from_numpy(scenes.labels[part]).to(device)
     reading = _run_network(network, scenes, part, device)
     loss = F.cross_entropy(reading.answers.flatten(0, 1), labels_BD.flatten(), reduction="none")
@@ -134,7 +134,7 @@ def _measure_batch(
 
 def _measure_batch_baselines(
     network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
-) -> dict[str, FloatArray]:
+) -> dict[str, Floats]:
     boxes, side = scenes.boxes[part], scenes.pictures.shape[1]
     looks = find_looks(_run_network(network, scenes, part, device), side)
     if looks is None:

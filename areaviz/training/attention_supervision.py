@@ -17,7 +17,7 @@ from torch import Tensor
 
 from areaviz.data.batches import shift_targets
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.metrics.pointing import compute_box_overlaps
+from areaviz.measures.pointing import compute_box_overlaps
 from areaviz.models.captioner import CaptionTransformer
 from areaviz.samples.dataset import GroundedSentence
 from areaviz.trace.areas import AreaGrid

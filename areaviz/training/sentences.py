@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.data.tokenizer import PAD, Tokenizer
-from areaviz.metrics.pointing import FloatArray, is_pointing_right
+from areaviz.measures.pointing import Floats, is_pointing_right
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.samples.dataset import FUNCTION_WORDS, Boxes
 from areaviz.trace.areas import AreaGrid
@@ -113,7 +113,7 @@ def label_words(captions: Sequence[Sequence[str]], words: Sequence[str]) -> npt.
 
 
 def find_words_pointed_right(
-    weights_BQA: FloatArray,
+    weights_BQA: Floats,
     areas: AreaGrid,
     tokenizer: Tokenizer,
     sentences: Sequence[tuple[str, Boxes]],

@@ -19,8 +19,8 @@ from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.spoken_digits import Recordings, Utterance, join_recordings, read_recordings
 from areaviz.data.synthesised_digits import synthesise_recordings
 from areaviz.data.tokenizer import Tokenizer
+from areaviz.measures.references import find_boundary_hits
 from areaviz.media.sounds import compute_spectrogram
-from areaviz.metrics.speech import find_boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.recurrent import SITE
 from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM, ListenerConfig, SpeechRecognizer

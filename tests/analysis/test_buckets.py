@@ -22,7 +22,7 @@ from areaviz.analysis.buckets import (
     list_bucketings,
     read_corpus,
 )
-from areaviz.metrics.translation import score_translations
+from areaviz.measures.references import score_translations
 from areaviz.trace.errors import InputError
 
 REFERENCES = ["der Hund rennt", "der Hund schläft im Haus", "eine Katze", ""]

@@ -15,7 +15,7 @@ from areaviz.analysis.answer_metrics import (
 )
 from areaviz.analysis.measures import MEASURES, compute_metrics, order_measures
 from areaviz.analysis.output_scores import score_output
-from areaviz.metrics.word_areas import find_word_runs
+from areaviz.measures.spans import find_word_runs
 from areaviz.samples.dataset import Example
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.kinds import make_facts_field, make_points_field, make_question_field

@@ -9,7 +9,7 @@ from areaviz.analysis.measures import compute_metrics
 from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.run import hash_outputs, make_rows_from_outputs
 from areaviz.analysis.table import build_table, format_table_as_csv, summarise_table, with_changes
-from areaviz.metrics.translation import compute_bleu_and_chrf
+from areaviz.measures.references import compute_bleu_and_chrf
 from areaviz.samples.dataset import Dataset, Example
 from tests import fakes
 

@@ -20,7 +20,7 @@ from areaviz.cli.figures import (
     with_forms,
 )
 from areaviz.evaluation.key_form_tables import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
-from areaviz.metrics.head_choice import WANTED
+from areaviz.measures.heads import WANTED
 from areaviz.samples.paths import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.trace.errors import BackendError, InputError
 

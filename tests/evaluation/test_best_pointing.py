@@ -13,7 +13,7 @@ from areaviz.evaluation.best_pointing import (
     choose_pointing_opening,
     measure_best_pointing,
 )
-from areaviz.metrics.pointed_words import PointedWords
+from areaviz.measures.pointing import PointedWords
 from areaviz.trace.derived import BestAlignment
 from tests.pages import folder
 

@@ -11,21 +11,21 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.contrastive import (
-    Contrast,
-    compute_odds,
-    find_output_words,
-    keep_shared_changes,
-    make_foil_request,
-)
 from areaviz.evaluation.contrastive_faithfulness import (
     LIKELIEST,
     find_closest_contrast,
     find_contrast,
     measure_contrast,
 )
-from areaviz.evaluation.faithfulness import measure_faithfulness
-from areaviz.evaluation.probe import Probe
+from areaviz.measures.faithfulness import (
+    Contrast,
+    Probe,
+    compute_odds,
+    find_output_words,
+    keep_shared_changes,
+    make_foil_request,
+    measure_faithfulness,
+)
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.changes import Change, Gate, Hide, Weigh, compute_area_factors

@@ -11,15 +11,16 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.contrastive import Contrast
-from areaviz.evaluation.faithfulness import (
+from areaviz.measures.faithfulness import (
+    Contrast,
     Faithfulness,
+    Probe,
+    TooFew,
     compute_mean_and_deviation,
     measure_faithfulness,
     measure_inputs,
     pool_faithfulness,
 )
-from areaviz.evaluation.probe import Probe, TooFew
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.changes import Weigh, compute_area_factors

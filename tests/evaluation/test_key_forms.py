@@ -19,7 +19,7 @@ from areaviz.evaluation.key_form_tables import (
     FormTable,
 )
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
-from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head
+from areaviz.measures.heads import WANTED, SpanHead, choose_span_head
 from areaviz.samples.paths import CHECKPOINTS
 
 SITES = ("encoder self", "encoder-decoder")

@@ -18,8 +18,8 @@ from areaviz.evaluation.opening_choice import (
     make_pointing_opening,
     measure_agreement,
 )
+from areaviz.measures.spans import find_word_runs
 from areaviz.metrics.link_accuracy import LinkedCounts
-from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.areas import Area

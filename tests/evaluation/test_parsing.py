@@ -21,7 +21,7 @@ from areaviz.evaluation.parsing import (
     score_trees_of_other_sentences,
 )
 from areaviz.evaluation.translation import PENALTIES
-from areaviz.metrics.trees import list_openings, make_flat_tree
+from areaviz.measures.references import list_openings, make_flat_tree
 from areaviz.models.generation import GenerationModel
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE

@@ -14,7 +14,7 @@ from areaviz.evaluation.spans import (
     compare_spans,
     measure_heads_at_places,
 )
-from areaviz.metrics.spans import measure_spans
+from areaviz.measures.spans import measure_spans
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.query import format_given_output
 from areaviz.trace.request import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.aligner import Aligner, compute_diagonal_prior, make_diagonal_links
+from areaviz.measures.alignment import Aligner, compute_diagonal_prior, make_diagonal_links
 
 PAIRS = [
     ("the dog", "der Hund"),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.alignment_error_rate import (
+from areaviz.measures.alignment import (
     LinkCounts,
     Links,
     count_links,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from areaviz.metrics.alignment_error_rate import count_links
-from areaviz.metrics.best_heads import (
+from areaviz.measures.alignment import (
     LinkedMaps,
     bootstrap_interval,
     choose_heads,
     compute_alignment_error,
+    count_links,
     count_links_by_position,
 )
 from areaviz.trace.derived import MOST_HEADS, Choice

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.captions import (
+from areaviz.measures.references import (
     compute_cider_d,
     compute_rouge_l,
     measure_common_subsequence,
@@ -56,7 +56,7 @@ def slow_bleu(pictures: list[tuple[list[str], list[list[str]]]], orders: int) ->
 
 
 def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[float]:
-    """Compute the equations of `areaviz.metrics.captions` with dense vectors of all n-grams."""
+    """Compute the equations of `areaviz.measures.references` with dense vectors of all n-grams."""
     scores = []
     for made, wanted in pictures:
         total = 0.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head, find_largest, name_head
+from areaviz.measures.heads import WANTED, SpanHead, choose_span_head, find_largest, name_head
 
 
 def names(values: dict[str, float], site: str = "encoder self") -> list[str]:

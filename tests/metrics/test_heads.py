@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.heads import MOST_OFFSET, count_heads, count_over_heads
+from areaviz.measures.heads import MOST_OFFSET, count_heads, count_over_heads
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import AttentionMap, Field

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.localisation import compute_box_overlap, compute_covered_share, find_hits
+from areaviz.measures.pointing import compute_box_overlap, compute_covered_share, find_hits
 
 Array = npt.NDArray[np.float64]
 SIDE = 9

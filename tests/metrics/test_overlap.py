@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.metrics.overlap import count_overlap, score_corpus, score_sentences
+from areaviz.measures.references import count_overlap, score_corpus, score_sentences
 
 # Use few letters and words, so that outputs and references share n-grams. U+00A0 and U+3000 are
 # spaces.

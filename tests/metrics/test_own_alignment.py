@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import areaviz
-from areaviz.metrics.own_alignment import Linked, best_alignment, collect_errors
+from areaviz.measures.alignment import Linked, best_alignment, collect_errors
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import AttentionMap

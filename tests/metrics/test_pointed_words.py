@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.best_heads import choose_heads
-from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
+from areaviz.measures.alignment import choose_heads
+from areaviz.measures.pointing import PointedWords, bootstrap_hit_interval
 
 
 def example(items: int, place: int, shift: int = 0) -> PointedWords:

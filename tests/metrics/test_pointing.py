@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.pointing import (
+from areaviz.measures.pointing import (
     Box,
     compute_cell_shares,
     compute_inside_shares,

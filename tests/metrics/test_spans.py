@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.spans import compute_weighted_purity, count_spans, measure_spans
-from areaviz.metrics.word_areas import MEASURES
+from areaviz.measures.spans import MEASURES, compute_weighted_purity, count_spans, measure_spans
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from tests import fakes

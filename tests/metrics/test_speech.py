@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.speech import compute_error_rate, count_edits, find_boundary_hits
+from areaviz.measures.references import compute_error_rate, count_edits, find_boundary_hits
 
 TEXTS = st.text("123", max_size=6)
 

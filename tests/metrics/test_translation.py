@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from areaviz.metrics.translation import compare_systems, compute_bleu_and_chrf, score_translations
+from areaviz.measures.references import compare_systems, compute_bleu_and_chrf, score_translations
 
 REFERENCES = [
     "Ein Hund schläft unter dem alten Tisch .",

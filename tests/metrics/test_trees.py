@@ -10,7 +10,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from areaviz.metrics.trees import (
+from areaviz.measures.references import (
     Opening,
     count_span_hits,
     list_openings,

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
-from areaviz.metrics.trees import make_flat_tree
+from areaviz.measures.references import make_flat_tree
 from tests.pages.analysed import listed, opened_first, ran
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.test_analyse_sets import given

@@ -11,7 +11,7 @@ from areaviz.adapters.library import import_transformers
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
-from areaviz.evaluation.contrastive import find_output_words
+from areaviz.measures.faithfulness import find_output_words
 from areaviz.samples.paths import FOLDERS_SETTING
 from areaviz.trace.request import Request
 from tests import marian

@@ -16,7 +16,7 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
-from areaviz.evaluation.contrastive import find_output_words
+from areaviz.measures.faithfulness import find_output_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.results.output_warnings import list_output_warnings

@@ -16,7 +16,7 @@ from areaviz.cards.card import Card
 from areaviz.data.story_questions import split_sentence
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.drawing.numbered_points import label_positions
-from areaviz.metrics.trees import make_flat_tree
+from areaviz.measures.references import make_flat_tree
 from areaviz.models.answering_model import AnsweringModel
 from areaviz.models.generation import GenerationModel
 from areaviz.models.lstm import LstmConfig, LstmTranslator

@@ -14,7 +14,7 @@ import numpy as np
 from areaviz.analysis.themes.signature import Signature, read_attention
 from areaviz.analysis.themes.statistics import mean_interval
 from areaviz.analysis.themes.words import lower_words
-from areaviz.metrics.word_areas import find_word_runs
+from areaviz.measures.spans import find_word_runs
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.record import AttentionMap, Trace

@@ -14,7 +14,7 @@ from areaviz.cards.card import Card
 from areaviz.drawing.pictures import encode_matrix
 from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
-from areaviz.metrics.speech import find_boundary_hits
+from areaviz.measures.references import find_boundary_hits
 from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace

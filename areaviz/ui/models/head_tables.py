@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.metrics.head_choice import Figures, name_head
+from areaviz.measures.heads import Figures, name_head
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.models.card_tables import Columns, draw_table
 

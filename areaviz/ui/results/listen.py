@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from areaviz.drawing.labels import pluralise
-from areaviz.metrics.speech import count_edits
+from areaviz.measures.references import count_edits
 from areaviz.samples.own_media import SOUND_SAMPLES
 from areaviz.trace.changes import Share
 from areaviz.trace.record import Trace

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.drawing.labels import escape_controls
-from areaviz.metrics.word_areas import find_word_runs
+from areaviz.measures.spans import find_word_runs
 from areaviz.trace.changes import Change, Hide
 from areaviz.trace.kinds import find_kind_of_field
 from areaviz.trace.query import is_one_text

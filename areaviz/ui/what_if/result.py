@@ -10,13 +10,13 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
-from areaviz.evaluation.contrastive import Contrast
-from areaviz.evaluation.faithfulness import (
+from areaviz.measures.faithfulness import (
+    Contrast,
     Faithfulness,
+    Probe,
     compute_mean_and_deviation,
     measure_faithfulness,
 )
-from areaviz.evaluation.probe import Probe
 from areaviz.trace.query import format_given_output, is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from areaviz.evaluation.faithfulness import Faithfulness
-from areaviz.evaluation.probe import Probe
+from areaviz.measures.faithfulness import Faithfulness, Probe
 from areaviz.samples.own_media import PICTURE_SAMPLES, get_picture_sample
 from areaviz.trace.changes import Change
 from areaviz.trace.errors import shorten

@@ -8,7 +8,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
-from areaviz.evaluation.contrastive import (
+from areaviz.measures.faithfulness import (
     MAX_FOIL_CHARACTERS,
     Contrast,
     Odds,
