@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from areaviz.adapters.attend import attend
     from areaviz.analysis.load_analysis import load_analysis
-    from areaviz.drawing.export import Paper
+    from areaviz.draw.view import Paper
     from areaviz.measures.alignment import best_alignment
     from areaviz.publish.export import export
     from areaviz.publish.options import PageOptions
@@ -95,7 +95,7 @@ EXPORTS: Mapping[str, str] = {
     "InputError": "areaviz.trace.errors",
     "Output": "areaviz.trace.record",
     "PageOptions": "areaviz.publish.options",
-    "Paper": "areaviz.drawing.export",
+    "Paper": "areaviz.draw.view",
     "Request": "areaviz.trace.request",
     "Trace": "areaviz.trace.record",
     "area_size_shares": "areaviz.trace.query",

@@ -7,7 +7,7 @@ Run the first command before the change. It draws every view on many traces and 
 Run the second after the change. It draws the figures again, compares prints pixel by pixel, and
 screen figures field by field, with the texts that are shown on hovering. It prints a line per view,
 and every field that differs. Figures do not depend on the theme of a page
-(`areaviz/drawing/theme.py`), so one comparison is enough for all themes.
+(`areaviz/draw/theme.py`), so one comparison is enough for all themes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from areaviz.drawing.base import View
-from areaviz.drawing.sites import CANVAS, list_sites
+from areaviz.draw.select import CANVAS, list_sites
+from areaviz.draw.view import View
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -45,9 +45,8 @@ from areaviz.cards.result_tables import format_results, format_summary
 from areaviz.cli import build, list_commands
 from areaviz.cli.figures import with_findings, with_forms
 from areaviz.cli.live import make_live_html
-from areaviz.drawing.base import figure_caption
-from areaviz.drawing.export import format_json
-from areaviz.drawing.sites import list_sites
+from areaviz.draw.select import list_sites
+from areaviz.draw.view import figure_caption, format_json
 from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.interactive.message import serialise_payload
 from areaviz.publish.component_kinds import KINDS

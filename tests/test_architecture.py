@@ -17,7 +17,7 @@ def test_walk_sees_the_app() -> None:
     assert {
         "areaviz",
         "areaviz.trace.areas",
-        "areaviz.drawing.base",
+        "areaviz.draw.view",
         "areaviz.models.transformer",
     } <= names
 
@@ -40,7 +40,7 @@ def test_documents_name_the_layers_of_the_code() -> None:
 
 
 BROKEN = [
-    ("areaviz.trace.areas", "import areaviz.drawing.base", "layer 1 from layer 0"),
+    ("areaviz.trace.areas", "import areaviz.draw.view", "layer 1 from layer 0"),
     ("areaviz.trace.areas", "from areaviz import attention", "layer 1 from layer 0"),
     ("areaviz.trace.areas", "from ..drawing import base", "layer 1 from layer 0"),
     ("areaviz", "import areaviz.trace.record\nimport areaviz.ui.x", "layer 4 from layer 0"),
@@ -49,7 +49,7 @@ BROKEN = [
     ("areaviz.trace.areas", "import pandas", "NumPy and the standard library only"),
     ("areaviz.attention.area", "from areaviz.data import batches", "layer 1 from layer 1"),
     (
-        "areaviz.drawing.base",
+        "areaviz.draw.view",
         "from areaviz.models.transformer import Model",
         "layer 2 from layer 1",
     ),
@@ -64,19 +64,19 @@ BROKEN = [
     ("pages.home", "from areaviz.cli import main", "layer 7 from layer 6"),
     ("areaviz.ui.widgets", "from tests import fakes", "not part of the package"),
     ("areaviz.utils", "x = 1", "package without a layer"),
-    ("areaviz.drawing.base", "import areaviz.helpers.x", "a package without a layer"),
-    ("areaviz.drawing.base", "import torch", "belongs in areaviz.attention"),
+    ("areaviz.draw.view", "import areaviz.helpers.x", "a package without a layer"),
+    ("areaviz.draw.view", "import torch", "belongs in areaviz.attention"),
     ("areaviz.backend.base", "import torch.nn.functional as F", "belongs in"),
     ("areaviz.backend.localhost", "import torch", "belongs in"),
     ("areaviz.backend.cached", "from safetensors.torch import load_file", "belongs in"),
     ("areaviz.ui.plots", "import plotly.graph_objects as go", "belongs in areaviz.drawing"),
     ("areaviz.training.loop", "from matplotlib.figure import Figure", "belongs in areaviz.drawing"),
-    ("areaviz.drawing.base", "import streamlit as st", "belongs in areaviz.ui"),
+    ("areaviz.draw.view", "import streamlit as st", "belongs in areaviz.ui"),
     ("areaviz.backend.local", "import ray", "belongs in areaviz.server"),
-    ("areaviz.drawing.base", "import matplotlib.pyplot as plt", "imports matplotlib.pyplot"),
-    ("areaviz.drawing.base", "from matplotlib import pyplot", "imports matplotlib.pyplot"),
+    ("areaviz.draw.view", "import matplotlib.pyplot as plt", "imports matplotlib.pyplot"),
+    ("areaviz.draw.view", "from matplotlib import pyplot", "imports matplotlib.pyplot"),
     (
-        "areaviz.drawing.base",
+        "areaviz.draw.view",
         "import matplotlib\nmatplotlib.pyplot.figure()",
         "calls matplotlib.pyplot.figure",
     ),
@@ -160,7 +160,7 @@ SOUND = [
     ),
     ("areaviz.backend.local", "import torch\nfrom areaviz.models import transformer"),
     (
-        "areaviz.drawing.base",
+        "areaviz.draw.view",
         "import plotly.graph_objects as go\nfrom matplotlib.figure import Figure",
     ),
     (

@@ -30,8 +30,8 @@ from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
 from areaviz.cli.validate import describe_file, read_schema
-from areaviz.drawing.export import Paper
-from areaviz.drawing.sites import list_sites, name_site
+from areaviz.draw.select import list_sites, name_site
+from areaviz.draw.view import Paper
 from areaviz.measures.faithfulness import Probe, measure_inputs
 from areaviz.media.clips import encode_gif
 from areaviz.media.sounds import encode_flac

@@ -11,7 +11,7 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.base import View, figure_caption
+from areaviz.draw.view import View, figure_caption
 from areaviz.models import MODELS
 from areaviz.models.digit_reader import DigitReader
 from areaviz.models.dram import Dram, DramConfig

@@ -8,7 +8,7 @@ import pandas as pd
 
 from areaviz.analysis.buckets import bucket_by_metadata, sort_into
 from areaviz.analysis.table import list_metadata_columns
-from areaviz.views.charts import OTHER
+from areaviz.draw.charts import OTHER
 
 # Maximum number of groups with their own colour. More colours are hard to tell apart.
 MAX_GROUPS = 7

@@ -14,8 +14,7 @@ from areaviz.analysis.report_figures import (
 )
 from areaviz.analysis.report_themes import render_themes
 from areaviz.components.parts import read_text
-from areaviz.drawing.labels import pluralise
-from areaviz.drawing.markup import make_document, make_element
+from areaviz.draw.labels import make_document, make_element, pluralise
 from areaviz.trace.errors import InputError
 
 FOOTER = (

@@ -9,9 +9,7 @@ import numpy as np
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table
 from areaviz.analysis.report_content import Report
 from areaviz.analysis.report_parts import render_example_card
-from areaviz.drawing.labels import pluralise
-from areaviz.drawing.markup import Markup, make_element
-from areaviz.drawing.numbers import format_three_digits
+from areaviz.draw.labels import Markup, format_three_digits, make_element, pluralise
 
 # Maximum number of examples per kind, per pair of systems, per bucket, and with ratings.
 EXAMPLES, OF_PAIR, OF_BUCKET, JUDGED = 6, 3, 3, 12

@@ -27,8 +27,7 @@ from areaviz.analysis.table import (
     summarise_table,
     with_changes,
 )
-from areaviz.drawing.markup import Markup, make_element
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import Markup, make_element, number_text
 
 # Largest number of error kinds listed.
 KINDS = 20

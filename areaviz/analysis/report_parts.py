@@ -6,14 +6,13 @@ import base64
 from collections.abc import Mapping, Sequence
 
 from areaviz.analysis.report_content import SystemOutputs
-from areaviz.drawing.export import encode_figure
-from areaviz.drawing.markup import Markup, join_markup, make_element
-from areaviz.drawing.numbers import format_three_digits
+from areaviz.draw.charts import draw_bars_for_print
+from areaviz.draw.labels import Markup, format_three_digits, join_markup, make_element
+from areaviz.draw.view import encode_figure
 from areaviz.interactive.grid import encode_webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, ErrorSpan, Judgement
 from areaviz.samples.dataset import Dataset, Example
-from areaviz.views.charts import draw_bars_for_print
 
 MAX_REFERENCES = 3
 

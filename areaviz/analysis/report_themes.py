@@ -12,7 +12,7 @@ from areaviz.analysis.themes.list_texts import (
     split_parts,
 )
 from areaviz.analysis.themes.theme import Themes
-from areaviz.drawing.markup import Markup, make_element
+from areaviz.draw.labels import Markup, make_element
 
 
 def render_themes(report: Report) -> list[Markup]:

@@ -14,8 +14,8 @@ from areaviz.analysis.measure import Measure
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
 from areaviz.data.metadata import parse_numbers
-from areaviz.drawing import export
-from areaviz.drawing.base import Table
+from areaviz.draw import view
+from areaviz.draw.view import Table
 from areaviz.measures.alignment import LinkCounts
 from areaviz.measures.references import (
     compute_bleu_and_chrf,
@@ -205,7 +205,7 @@ def format_table_as_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None
         columns = (f"{name}_change" for name in list_measures(table))
         table = table.rename(columns={name: f"{name}_{first}_{second}" for name in columns})
     header = ["number", *_list_csv_names(table)]
-    text = export.format_csv(Table(tuple(header), rows))
+    text = view.format_csv(Table(tuple(header), rows))
     return text.removeprefix("\ufeff").encode("utf-8-sig", "replace")
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from areaviz.drawing.labels import escape_controls
+from areaviz.draw.labels import escape_controls
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]

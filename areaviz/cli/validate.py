@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.drawing.labels import pluralise
+from areaviz.draw.labels import pluralise
 from areaviz.trace.arrays import holds_trace, open_npz
 from areaviz.trace.errors import InputError
 from areaviz.trace.file import OPERATOR, read_version, refuse_damage

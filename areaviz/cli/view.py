@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from areaviz.cli.options import CHECKPOINTS
-from areaviz.drawing.sites import list_sites
+from areaviz.draw.select import list_sites
 from areaviz.media.formats import PICTURE
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write

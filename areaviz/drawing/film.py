@@ -12,11 +12,11 @@ from itertools import product
 
 import numpy as np
 
-from areaviz.drawing.base import figure_caption
-from areaviz.drawing.labels import show_invisibles
-from areaviz.drawing.pictures import Box, Pixels, draw_boxes, scale_box, shrink_to_fit
-from areaviz.drawing.select import FocusedMap, Runs, fits_map, group_items, name_field, select
-from areaviz.drawing.theme import SECOND, Drawing, get_head_colour
+from areaviz.draw.labels import show_invisibles
+from areaviz.draw.pictures import Box, Pixels, draw_boxes, scale_box, shrink_to_fit
+from areaviz.draw.select import FocusedMap, Runs, fits_map, group_items, name_field, select
+from areaviz.draw.theme import SECOND, Drawing, get_head_colour
+from areaviz.draw.view import figure_caption
 from areaviz.trace import query
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import Attended, map_of

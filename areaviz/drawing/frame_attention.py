@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import figure_caption
-from areaviz.drawing.labels import escape_controls, truncate
-from areaviz.drawing.pictures import Pixels
-from areaviz.drawing.select import find_top_span
-from areaviz.drawing.theme import HEAD_COLOURS, Drawing
+from areaviz.draw.labels import escape_controls, truncate
+from areaviz.draw.pictures import Pixels
+from areaviz.draw.select import find_top_span
+from areaviz.draw.theme import HEAD_COLOURS, Drawing
+from areaviz.draw.view import figure_caption
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.labels import show_invisibles
-from areaviz.drawing.pictures import Box, Pixels
-from areaviz.drawing.select import has_items
-from areaviz.drawing.sites import CANVAS
-from areaviz.drawing.theme import colour_at
+from areaviz.draw.labels import show_invisibles
+from areaviz.draw.pictures import Box, Pixels
+from areaviz.draw.select import CANVAS, has_items
+from areaviz.draw.theme import colour_at
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus

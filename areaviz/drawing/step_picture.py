@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw
 
+from areaviz.draw.pictures import CASING, Pixels, draw_boxes, scale_box, shrink_to_fit
+from areaviz.draw.theme import HEAD_COLOURS
 from areaviz.drawing.film import DIM_BRIGHTNESS, find_brightest, get_area_box, interpolate_shares
 from areaviz.drawing.gaze_steps import compute_centres, get_picture
-from areaviz.drawing.pictures import CASING, Pixels, draw_boxes, scale_box, shrink_to_fit
-from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.trace.query import map_of
 from areaviz.trace.record import AttentionMap, Gaze, Trace
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.drawing.base import figure_caption
+from areaviz.draw.select import fits_map, fits_text
+from areaviz.draw.view import figure_caption
 from areaviz.drawing.film import fits_film
-from areaviz.drawing.select import fits_map, fits_text
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -14,7 +14,7 @@ from statistics import mean
 from typing import Any
 
 from areaviz.cards.card import read_card
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.evaluation.key_form_tables import TITLES, FormTable
 from areaviz.measures.heads import WANTED, SpanHead, choose_span_head, find_largest
 

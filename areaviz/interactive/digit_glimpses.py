@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from areaviz.draw.pictures import to_data_uri
 from areaviz.drawing.gaze_steps import GLIMPSES, TRANSFORMER
-from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.step_picture import count_steps, draw_picture_at_step
 from areaviz.interactive.message import serialise_message
 from areaviz.trace.record import Trace

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.drawing.base import figure_caption
+from areaviz.draw.view import figure_caption
 from areaviz.interactive.message import serialise_message
 from areaviz.trace.changes import Hide
 from areaviz.trace.kinds import EXPECTED, list_gold_facts

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from areaviz.draw.pictures import to_data_uri
+from areaviz.draw.theme import HEAD_COLOURS
 from areaviz.drawing.frame_attention import find_frame_attention
-from areaviz.drawing.pictures import to_data_uri
-from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.interactive.ribbon_table import list_unsure_items
 from areaviz.trace.derived import WAYS
 from areaviz.trace.query import top_areas

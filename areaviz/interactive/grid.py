@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.drawing.base import Download
-from areaviz.drawing.select import get_display_field
-from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
+from areaviz.draw.select import get_display_field
+from areaviz.draw.theme import HEAD_COLOURS, SEQUENCE_STOPS
+from areaviz.draw.view import Download
 from areaviz.interactive.default_focus import choose_opening_items
 from areaviz.interactive.grid_print import SHOWN, draw_grid, is_coarse
 from areaviz.interactive.grid_table import TOP, tabulate_grid

@@ -13,10 +13,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 
-from areaviz.drawing.base import figure_caption
-from areaviz.drawing.labels import prepare_for_print, truncate
-from areaviz.drawing.select import get_display_field, group_items, list_heads, name_field
-from areaviz.drawing.theme import (
+from areaviz.draw.labels import prepare_for_print, truncate
+from areaviz.draw.select import get_display_field, group_items, list_heads, name_field
+from areaviz.draw.theme import (
     PRINT_FONT,
     SEQUENCE,
     Drawing,
@@ -24,6 +23,7 @@ from areaviz.drawing.theme import (
     get_head_colour,
     print_figure,
 )
+from areaviz.draw.view import figure_caption
 from areaviz.interactive.grid_table import (
     Place,
     describe_cells,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Table
-from areaviz.drawing.select import list_heads
+from areaviz.draw.select import list_heads
+from areaviz.draw.view import Table
 from areaviz.interactive.ribbon_table import group_by_reading, join_items, name_measure
 from areaviz.trace.areas import Area, AreaGrid, format_area, largest_entries
 from areaviz.trace.query import (

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.base import ALL, figure_caption
-from areaviz.drawing.select import name_field
+from areaviz.draw.select import name_field
+from areaviz.draw.view import ALL, figure_caption
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray, Ranked, rank_areas
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Field, Trace

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.theme import ACCENT, SECOND
+from areaviz.draw.theme import ACCENT, SECOND
 from areaviz.interactive.message import quantise, shrink_integers
 from areaviz.trace.query import (
     EVEN_SHARE,

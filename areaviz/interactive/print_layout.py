@@ -15,8 +15,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from areaviz.drawing.labels import prepare_for_print, prepare_words_for_print
-from areaviz.drawing.theme import HEAD_COLOURS, get_head_colour
+from areaviz.draw.labels import prepare_for_print, prepare_words_for_print
+from areaviz.draw.theme import HEAD_COLOURS, get_head_colour
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Field
 

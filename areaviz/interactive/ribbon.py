@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.base import Download
-from areaviz.drawing.select import get_display_field
-from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.draw.select import get_display_field
+from areaviz.draw.theme import HEAD_COLOURS
+from areaviz.draw.view import Download
 from areaviz.interactive.default_focus import choose_opening_items
 from areaviz.interactive.message import (
     choose_sent_areas,

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from areaviz.drawing.theme import PRINT_EDGE, get_head_colour
+from areaviz.draw.theme import PRINT_EDGE, get_head_colour
 from areaviz.interactive.other_readings import MAX_RATIO
 from areaviz.interactive.print_layout import CHIP, TILE, PlacedText, is_again
 from areaviz.interactive.ribbon_table import TOP, Span

@@ -12,10 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 
-from areaviz.drawing.base import figure_caption
-from areaviz.drawing.labels import prepare_words_for_print, truncate
-from areaviz.drawing.select import get_sides, group_items, list_heads, name_field
-from areaviz.drawing.theme import PRINT_FONT, Drawing, finish_figure, print_figure
+from areaviz.draw.labels import prepare_words_for_print, truncate
+from areaviz.draw.select import get_sides, group_items, list_heads, name_field
+from areaviz.draw.theme import PRINT_FONT, Drawing, finish_figure, print_figure
+from areaviz.draw.view import figure_caption
 from areaviz.interactive.default_focus import choose_first_item
 from areaviz.interactive.print_layout import (
     CHIP,

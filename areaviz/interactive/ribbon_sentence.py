@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.drawing.labels import prepare_words_for_print
+from areaviz.draw.labels import prepare_words_for_print
 from areaviz.interactive.ribbon_table import Span, join_items
 from areaviz.texts.catalogue import ENGLISH, message, translate
 from areaviz.trace.query import find_smallest_area_size, find_words

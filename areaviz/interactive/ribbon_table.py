@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Table
-from areaviz.drawing.select import Runs, group_items, list_heads
+from areaviz.draw.select import Runs, group_items, list_heads
+from areaviz.draw.view import Table
 from areaviz.interactive.other_readings import choose_runs
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray, largest_entries, rank_listed
 from areaviz.trace.query import (

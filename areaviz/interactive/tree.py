@@ -9,12 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from areaviz.drawing.select import (
-    find_top_span,
-    find_touched_runs,
-    get_word_text,
-    list_spoken_words,
-)
+from areaviz.draw.select import find_top_span, find_touched_runs, get_word_text, list_spoken_words
 from areaviz.interactive.message import serialise_message
 from areaviz.trace.kinds import read_tree
 from areaviz.trace.record import AttentionMap, Trace

@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import compute, parquet
 
-from areaviz.drawing.export import escape, unescape
+from areaviz.draw.view import escape_cell, unescape_cell
 from areaviz.notes.annotations import Annotation
 from areaviz.trace.errors import InputError
 
@@ -86,7 +86,7 @@ def to_bytes(
     texts = [name for name in columns if name not in (_NUMBER, "version")]
     frame[texts] = frame[texts].astype("string")
     if kind == "csv":
-        frame[texts] = frame[texts].map(escape)
+        frame[texts] = frame[texts].map(escape_cell)
         return frame.to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
     frame[[_NUMBER, "version"]] = frame[[_NUMBER, "version"]].astype("int64")
     buffer = io.BytesIO()
@@ -241,4 +241,4 @@ def _unescape(text: str, is_new: bool) -> str:
 
     Older files added only the first one.
     """
-    return unescape(text) if is_new else text.removeprefix("'")
+    return unescape_cell(text) if is_new else text.removeprefix("'")

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.drawing.base import Download
-from areaviz.drawing.select import fits_spans
+from areaviz.draw.select import fits_spans
+from areaviz.draw.view import Download
 from areaviz.interactive import digit_glimpses, fact_hops, ribbon
 from areaviz.interactive import points as pointer
 from areaviz.interactive.default_focus import SITE

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from areaviz.drawing.sites import list_sites, name_site
+from areaviz.draw.select import list_sites, name_site
 from areaviz.interactive.message import serialise_message
 from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.publish.options import PageOptions

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from areaviz.drawing.export import FORMATS, Paper, encode_csv, encode_figure, format_json
-from areaviz.drawing.sites import list_sites
+from areaviz.draw.select import list_sites
+from areaviz.draw.view import EXPORT_FORMATS, Paper, encode_csv, encode_figure, format_json
 from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import make_page
@@ -115,7 +115,7 @@ def _export_film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> byte
 
 
 WRITERS: Mapping[str, Writer] = {
-    **{f".{kind}": partial(_export_figure, kind) for kind in FORMATS},
+    **{f".{kind}": partial(_export_figure, kind) for kind in EXPORT_FORMATS},
     ".csv": _export_csv,
     ".json": _export_json,
     ".gif": _export_film,

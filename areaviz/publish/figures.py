@@ -6,11 +6,9 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from areaviz.drawing.base import Download, Table, View
-from areaviz.drawing.export import encode_figure
-from areaviz.drawing.inline_svg import convert_to_inline_svg
-from areaviz.drawing.markup import Markup
-from areaviz.drawing.sites import list_sites
+from areaviz.draw.labels import Markup
+from areaviz.draw.select import list_sites
+from areaviz.draw.view import Download, Table, View, convert_to_inline_svg, encode_figure
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.publish.component_kinds import KINDS, find_kind

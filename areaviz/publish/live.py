@@ -15,15 +15,15 @@ from typing import Any
 from areaviz import __version__
 from areaviz.components.modules import join_modules, without_comments
 from areaviz.components.parts import read_parts, read_text
-from areaviz.drawing.markup import (
+from areaviz.draw.labels import (
     Markup,
     make_data_block,
     make_document,
     make_element,
     make_raw_element,
 )
-from areaviz.drawing.select import get_display_field
-from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
+from areaviz.draw.select import get_display_field
+from areaviz.draw.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
 from areaviz.interactive.digit_glimpses import LOOK_DESCRIPTIONS
 from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
 from areaviz.interactive.grid_print import COARSE, SHOWN

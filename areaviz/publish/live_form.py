@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from areaviz.cards.card import Card
-from areaviz.drawing.markup import Markup, make_element
+from areaviz.draw.labels import Markup, make_element
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.page_input import encode_picture_as_data_url
 from areaviz.trace.errors import MAX_CODE_POINTS

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from areaviz.components.modules import join_modules
 from areaviz.components.parts import read_text
-from areaviz.drawing.markup import (
+from areaviz.draw.labels import (
     Markup,
     make_data_block,
     make_document,

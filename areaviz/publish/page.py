@@ -8,9 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from areaviz.components.parts import read_parts, read_text
-from areaviz.drawing.base import View
-from areaviz.drawing.labels import escape_controls, truncate
-from areaviz.drawing.markup import Markup, make_data_block, make_document, make_raw_element
+from areaviz.draw.labels import (
+    Markup,
+    escape_controls,
+    make_data_block,
+    make_document,
+    make_raw_element,
+    truncate,
+)
+from areaviz.draw.view import View
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import (
     Payload,

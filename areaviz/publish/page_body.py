@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from areaviz import __version__
 from areaviz.components.parts import read_parts
-from areaviz.drawing.markup import Markup, make_element, make_raw_element
+from areaviz.draw.labels import Markup, make_element, make_raw_element
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import Payload, Place
 from areaviz.publish.figures import Still

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from areaviz.drawing.markup import Markup, make_element
+from areaviz.draw.labels import Markup, make_element
 from areaviz.interactive.grid import encode_webp
 from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.sound_player import encode_sound_as_data_url

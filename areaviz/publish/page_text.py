@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from areaviz.drawing.base import describe_given_text
-from areaviz.drawing.labels import escape_controls, show_invisibles
-from areaviz.drawing.markup import Markup, join_markup, make_element
+from areaviz.draw.labels import Markup, escape_controls, join_markup, make_element, show_invisibles
+from areaviz.draw.view import describe_given_text
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.options import PageOptions
 from areaviz.texts.catalogue import ENGLISH, message, translate, use_decimal_mark

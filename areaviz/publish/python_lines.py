@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 
-from areaviz.drawing.export import Paper
+from areaviz.draw.view import Paper
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 

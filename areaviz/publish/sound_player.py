@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.drawing.pictures import encode_matrix, gray_to_rgb, to_data_uri
+from areaviz.draw.pictures import encode_matrix, gray_to_rgb, to_data_uri
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Sound
 from areaviz.views.sound_alignment import SpeechAlignment, find_alignment

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from areaviz.cards.card import Card, judge_targets
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.markup import Markup, make_element
+from areaviz.draw.labels import Markup, make_element
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.ui.models.card_tables import format_metric
 from areaviz.ui.models.summary import (

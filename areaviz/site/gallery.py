@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.markup import make_element
+from areaviz.draw.labels import make_element
 from areaviz.publish.page import make_page
 from areaviz.samples.paths import OPENINGS
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from areaviz.components.parts import read_parts, read_text
-from areaviz.drawing.markup import Markup, make_data_block, make_element
+from areaviz.draw.labels import Markup, make_data_block, make_element
 from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.publish.content import Payload, format_focus, list_places, make_payload
 from areaviz.publish.options import PageOptions

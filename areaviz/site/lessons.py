@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from areaviz.components.parts import read_parts, read_text
-from areaviz.drawing.markup import make_data_block, make_element
+from areaviz.draw.labels import make_data_block, make_element
 from areaviz.lessons.questions import QUESTIONS, make_question_data
 from areaviz.publish.page import make_mount_script
 from areaviz.publish.page_body import render_stage

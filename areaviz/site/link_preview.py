@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.drawing.markup import Markup, make_element
+from areaviz.draw.labels import Markup, make_element
 
 PICTURE = "share.png"
 """The picture's file in the site's folder. It is the last frame of the ribbon's animation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
-from areaviz.drawing.markup import Markup, make_element, make_raw_element
+from areaviz.draw.labels import Markup, make_element, make_raw_element
 from areaviz.samples.paths import HERO, OPENINGS
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message

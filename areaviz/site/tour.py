@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from areaviz.drawing.markup import Markup, make_element
+from areaviz.draw.labels import Markup, make_element
 from areaviz.interactive.default_focus import SITE, choose_first_focus, choose_first_item
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page

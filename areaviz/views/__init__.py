@@ -7,12 +7,11 @@ that are not views of one trace.
 
 from collections.abc import Callable, Mapping
 
-from areaviz.drawing.base import View
-from areaviz.drawing.word_maps import make_word_view
+from areaviz.draw import comparison, matrix, overview, probabilities, spans
+from areaviz.draw.view import View, make_word_view
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.trace.record import Trace
 from areaviz.views import (
-    attribution_comparison,
     bipartite_lines,
     clip_film_strip,
     fact_hops,
@@ -20,13 +19,8 @@ from areaviz.views import (
     glimpse_labels,
     glimpse_patches,
     glimpses,
-    matrices,
-    overview,
     points,
-    probabilities,
-    pyramid,
     sampling_grid,
-    sizes,
     sound_alignment,
     text_and_picture,
     text_picture_balance,
@@ -34,13 +28,13 @@ from areaviz.views import (
 )
 
 TEXTS = (
-    make_word_view(pyramid.VIEW, spans=True),
-    make_word_view(matrices.COVERAGE, spans=True),
-    matrices.ALIGNMENT,
+    make_word_view(spans.PYRAMID, spans=True),
+    make_word_view(matrix.COVERAGE, spans=True),
+    matrix.ALIGNMENT,
     make_word_view(bipartite_lines.VIEW),
-    make_word_view(overview.VIEW, spans=True),
-    make_word_view(sizes.VIEW, spans=True),
-    probabilities.VIEW,
+    make_word_view(overview.HEAD_OVERVIEW, spans=True),
+    make_word_view(spans.SIZE_SHARES, spans=True),
+    probabilities.PROBABILITIES,
 )
 """Views of attention from text to text."""
 _ALL = (
@@ -59,7 +53,7 @@ _ALL = (
     glimpse_patches.COARSE_LOOK,
     glimpse_labels.VIEW,
     *TEXTS,
-    attribution_comparison.VIEW,
+    comparison.BESIDE_ATTRIBUTION,
 )
 
 

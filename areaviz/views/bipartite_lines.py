@@ -8,11 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.axes import STEPS, ease_in_out
-from areaviz.drawing.base import Table, figure_caption, view_of_marks
-from areaviz.drawing.labels import show_invisibles
-from areaviz.drawing.marks import Axis, Key, Mark, Panel, Path, Plot, Stroke
-from areaviz.drawing.select import (
+from areaviz.draw.labels import show_invisibles
+from areaviz.draw.marks import Axis, Key, Mark, Panel, Path, Plot, Stroke
+from areaviz.draw.select import (
     FocusedMap,
     describe_positions,
     fits_text,
@@ -22,7 +20,15 @@ from areaviz.drawing.select import (
     quote_items,
     select,
 )
-from areaviz.drawing.theme import Drawing, count_decimals, get_head_colour, round_up_scale
+from areaviz.draw.theme import (
+    STEPS,
+    Drawing,
+    count_decimals,
+    ease_in_out,
+    get_head_colour,
+    round_up_scale,
+)
+from areaviz.draw.view import Table, figure_caption, view_of_marks
 from areaviz.trace import query
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Field, Trace

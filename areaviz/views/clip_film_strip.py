@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table, view_of_marks
+from areaviz.draw.labels import Ticks
+from areaviz.draw.marks import Axis, Bars, Frame, Hover, Image, Mark, Panel, Plot, Rule, Stroke
+from areaviz.draw.select import fits_map
+from areaviz.draw.theme import EDGE, PRINT_EDGE, SECOND
+from areaviz.draw.view import Row, Table, view_of_marks
 from areaviz.drawing.frame_attention import FULL, FrameAttention, find_frame_attention
-from areaviz.drawing.labels import Ticks
-from areaviz.drawing.marks import Axis, Bars, Frame, Hover, Image, Mark, Panel, Plot, Rule, Stroke
-from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import EDGE, PRINT_EDGE, SECOND
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 

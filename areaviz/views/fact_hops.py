@@ -5,10 +5,10 @@ See Sukhbaatar et al. 2015, Fig. 2.
 
 from __future__ import annotations
 
-from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
-from areaviz.drawing.labels import escape_controls, truncate
-from areaviz.drawing.matrix import Matrix, plot_matrix
-from areaviz.drawing.select import fits_map
+from areaviz.draw.labels import escape_controls, truncate
+from areaviz.draw.matrix import Matrix, plot_matrix
+from areaviz.draw.select import fits_map
+from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
 from areaviz.trace.kinds import list_gold_facts
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -15,14 +15,14 @@ import matplotlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from areaviz.drawing import tiles
-from areaviz.drawing.base import Animation, Table, view_of_marks
+from areaviz.draw import tiles
+from areaviz.draw.labels import replace_undrawable, show_invisibles, truncate
+from areaviz.draw.marks import Plot
+from areaviz.draw.pictures import Pixels, draw_boxes, repeat_to_minimum_size, to_data_uri
+from areaviz.draw.theme import SECOND
+from areaviz.draw.tiles import Sheet, Tile
+from areaviz.draw.view import Animation, Table, view_of_marks
 from areaviz.drawing.film import Film, Frame, Stills, find_film, fits_film
-from areaviz.drawing.labels import replace_undrawable, show_invisibles, truncate
-from areaviz.drawing.marks import Plot
-from areaviz.drawing.pictures import Pixels, draw_boxes, repeat_to_minimum_size, to_data_uri
-from areaviz.drawing.theme import SECOND
-from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.areas import format_area
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -101,12 +101,12 @@ def _describe_area(frame: Frame) -> str:
 
 def plot(drawn: Film) -> Plot:
     """Draw the plain picture, then one frame per word."""
-    return tiles.plot_on_screen(arrange_sheet(drawn, 250))
+    return tiles.plot_tiles_on_screen(arrange_sheet(drawn, 250))
 
 
 def print_plot(drawn: Film) -> Plot:
     """Draw the pictures of `plot` with more pixels, for print."""
-    return tiles.plot_in_print(arrange_sheet(drawn, 400))
+    return tiles.plot_tiles_in_print(arrange_sheet(drawn, 400))
 
 
 def tabulate(drawn: Film) -> Table:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.draw.labels import show_invisibles
+from areaviz.draw.marks import Mark, Plot, Texts
+from areaviz.draw.matrix import Matrix, plot_matrix
+from areaviz.draw.theme import SCREEN_FONT, colour_at
+from areaviz.draw.view import Table, figure_caption, view_of_marks
 from areaviz.drawing.gaze_steps import GLIMPSES, choose_ink, fits_glimpses, fits_transformer
-from areaviz.drawing.labels import show_invisibles
-from areaviz.drawing.marks import Mark, Plot, Texts
-from areaviz.drawing.matrix import Matrix, plot_matrix
-from areaviz.drawing.theme import SCREEN_FONT, colour_at
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

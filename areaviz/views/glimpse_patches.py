@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.drawing import tiles
-from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.draw import tiles
+from areaviz.draw.labels import truncate
+from areaviz.draw.pictures import Pixels, draw_boxes, gray_to_rgb, shrink_to_fit
+from areaviz.draw.theme import ACCENT, SECOND
+from areaviz.draw.tiles import Sheet, Tile
+from areaviz.draw.view import Table, figure_caption, view_of_marks
 from areaviz.drawing.gaze_steps import (
     CONTEXT,
     GLIMPSES,
@@ -24,10 +28,6 @@ from areaviz.drawing.gaze_steps import (
     list_step_answers,
     split_channels,
 )
-from areaviz.drawing.labels import truncate
-from areaviz.drawing.pictures import Pixels, draw_boxes, gray_to_rgb, shrink_to_fit
-from areaviz.drawing.theme import ACCENT, SECOND
-from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
@@ -167,9 +167,9 @@ VIEW = view_of_marks(
     "What did each glimpse show the model, and what did it then predict?",
     fits_glimpses,
     arrange_patches,
-    tiles.plot_on_screen,
-    tiles.tabulate,
-    print_plot=tiles.plot_in_print,
+    tiles.plot_tiles_on_screen,
+    tiles.tabulate_tiles,
+    print_plot=tiles.plot_tiles_in_print,
     how_to_read=(
         "Each column is a glimpse: its patches from sharp and small to coarse and large, with"
         " the prediction at that step below."
@@ -181,9 +181,9 @@ COARSE_LOOK = view_of_marks(
     "Does the low-resolution overview change the first glimpse?",
     fits_context,
     arrange_context,
-    tiles.plot_on_screen,
-    tiles.tabulate,
-    print_plot=tiles.plot_in_print,
+    tiles.plot_tiles_on_screen,
+    tiles.tabulate_tiles,
+    print_plot=tiles.plot_tiles_in_print,
     how_to_read=(
         "The small picture is the low-resolution overview that the model sees first. If the"
         " first glimpse is at the same place in every picture, the model does not use it."

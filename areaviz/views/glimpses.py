@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.draw.marks import Dash, Key, Mark, Pair, Panel, Plot, Points, Stroke
+from areaviz.draw.pictures import CASING, Box, Pixels
+from areaviz.draw.theme import SCREEN_WIDTH, Drawing
+from areaviz.draw.tiles import draw_cased_line, make_picture_marks, make_stage_axes
+from areaviz.draw.view import Table, figure_caption, view_of_marks
 from areaviz.drawing.gaze_steps import (
     Answer,
     choose_ink,
@@ -19,10 +23,6 @@ from areaviz.drawing.gaze_steps import (
     get_step_colour,
     list_step_answers,
 )
-from areaviz.drawing.marks import Dash, Key, Mark, Pair, Panel, Plot, Points, Stroke
-from areaviz.drawing.picture_lines import draw_cased_line, make_picture_marks, make_stage_axes
-from areaviz.drawing.pictures import CASING, Box, Pixels
-from areaviz.drawing.theme import SCREEN_WIDTH, Drawing
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing.labels import escape, truncate
-from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Drawing, screen_figure
+from areaviz.draw.labels import escape, truncate
+from areaviz.draw.theme import ACCENT, EDGE, RULE, SECOND, Drawing, screen_figure
 
 _HEIGHT, _FONT, _LABEL = 400, 14, 34
 """Height of the chart and font size in px, and maximum number of characters of a label."""

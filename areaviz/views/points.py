@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
-from areaviz.drawing.marks import Axis, Mark, Panel, Path, Plot, Points, Scale, Stroke
+from areaviz.draw.marks import Axis, Mark, Panel, Path, Plot, Points, Scale, Stroke
+from areaviz.draw.select import fits_map
+from areaviz.draw.theme import ACCENT, EDGE, SECOND, Drawing
+from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
 from areaviz.drawing.numbered_points import label_positions
-from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import ACCENT, EDGE, SECOND, Drawing
 from areaviz.trace.areas import FloatArray, IntArray
 from areaviz.trace.kinds import EXTENT
 from areaviz.trace.record import Trace

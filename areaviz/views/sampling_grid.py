@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from areaviz.drawing.base import view_of_marks
+from areaviz.draw.marks import Frame, Mark, Panel, Plot, Points, Stroke, Symbol, Texts
+from areaviz.draw.pictures import CASING, Box, gray_to_rgb
+from areaviz.draw.theme import EDGE, SECOND
+from areaviz.draw.tiles import draw_cased_line, make_picture_marks, make_stage_axes
+from areaviz.draw.view import view_of_marks
 from areaviz.drawing.gaze_steps import choose_ink, fits_transformer
-from areaviz.drawing.marks import Frame, Mark, Panel, Plot, Points, Stroke, Symbol, Texts
-from areaviz.drawing.picture_lines import draw_cased_line, make_picture_marks, make_stage_axes
-from areaviz.drawing.pictures import CASING, Box, gray_to_rgb
-from areaviz.drawing.theme import EDGE, SECOND
 from areaviz.trace.areas import FloatArray
 from areaviz.views.sampling_grid_data import COLOURS, CORNERS, Sampling, find_sampling, tabulate
 

@@ -15,10 +15,10 @@ from math import floor
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.base import Row, Table, figure_caption
+from areaviz.draw.pictures import Box, Pixels
+from areaviz.draw.theme import Drawing
+from areaviz.draw.view import Row, Table, figure_caption
 from areaviz.drawing.gaze_steps import compute_view_box, get_picture, get_source
-from areaviz.drawing.pictures import Box, Pixels
-from areaviz.drawing.theme import Drawing
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

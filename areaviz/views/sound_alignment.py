@@ -11,23 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
-from areaviz.drawing.labels import Ticks, escape_controls, truncate
-from areaviz.drawing.marks import (
-    Axis,
-    Cells,
-    Frame,
-    Image,
-    Mark,
-    Panel,
-    Plot,
-    Rule,
-    Scale,
-    Stroke,
-)
-from areaviz.drawing.pictures import Box, Pixels, gray_to_rgb
-from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import PRINT_EDGE, SECOND, Drawing, round_up_scale
+from areaviz.draw.labels import Ticks, escape_controls, truncate
+from areaviz.draw.marks import Axis, Cells, Frame, Image, Mark, Panel, Plot, Rule, Scale, Stroke
+from areaviz.draw.pictures import Box, Pixels, gray_to_rgb
+from areaviz.draw.select import fits_map
+from areaviz.draw.theme import PRINT_EDGE, SECOND, Drawing, round_up_scale
+from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
 from areaviz.media.sounds import compute_spectrogram
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Trace

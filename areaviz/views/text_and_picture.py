@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.base import Row, Table, view_of_marks
+from areaviz.draw.labels import show_invisibles, truncate
+from areaviz.draw.marks import Axis, Hover, Image, Mark, Pair, Panel, Path, Plot, Stroke, Texts
+from areaviz.draw.theme import ACCENT, PRINT_WIDTH, SCREEN_FONT
+from areaviz.draw.view import Row, Table, view_of_marks
 from areaviz.drawing.film import Stills
-from areaviz.drawing.labels import show_invisibles, truncate
-from areaviz.drawing.marks import Axis, Hover, Image, Mark, Pair, Panel, Path, Plot, Stroke, Texts
-from areaviz.drawing.theme import ACCENT, PRINT_WIDTH, SCREEN_FONT
 from areaviz.drawing.two_memories import fits_both
 from areaviz.views.film import describe_brightest_cell, describe_frame
 from areaviz.views.text_and_picture_panels import (

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.axes import STEPS, ease_in_out
+from areaviz.draw.labels import pluralise, truncate
+from areaviz.draw.select import group_items, group_labels, group_words, name_field, select
+from areaviz.draw.theme import STEPS, Drawing, ease_in_out
 from areaviz.drawing.film import Film, Frame, find_film, name_unit
-from areaviz.drawing.labels import pluralise, truncate
-from areaviz.drawing.select import group_items, group_labels, group_words, name_field, select
-from areaviz.drawing.theme import Drawing
 from areaviz.drawing.two_memories import PICTURE, TEXT, describe_both_sites, move_focus
 from areaviz.trace import query
 from areaviz.trace.areas import FloatArray

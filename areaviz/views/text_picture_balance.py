@@ -9,24 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Table, view_of_marks
+from areaviz.draw.labels import Ticks
+from areaviz.draw.marks import Axis, Bars, Key, Mark, Panel, Plot, Points, Rule, Stroke, Texts
+from areaviz.draw.pictures import CASING
+from areaviz.draw.select import group_labels, group_words, name_field, select
+from areaviz.draw.theme import ACCENT, EDGE, SECOND, Drawing
+from areaviz.draw.view import Table, view_of_marks
 from areaviz.drawing.film import name_unit
-from areaviz.drawing.labels import Ticks
-from areaviz.drawing.marks import (
-    Axis,
-    Bars,
-    Key,
-    Mark,
-    Panel,
-    Plot,
-    Points,
-    Rule,
-    Stroke,
-    Texts,
-)
-from areaviz.drawing.pictures import CASING
-from areaviz.drawing.select import group_labels, group_words, name_field, select
-from areaviz.drawing.theme import ACCENT, EDGE, SECOND, Drawing
 from areaviz.drawing.two_memories import (
     TEXT,
     compute_text_shares,

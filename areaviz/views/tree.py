@@ -12,9 +12,8 @@ from math import nan
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
-from areaviz.drawing.labels import Ticks, truncate
-from areaviz.drawing.marks import (
+from areaviz.draw.labels import Ticks, truncate
+from areaviz.draw.marks import (
     Axis,
     Cells,
     Dash,
@@ -27,14 +26,15 @@ from areaviz.drawing.marks import (
     Stroke,
     Texts,
 )
-from areaviz.drawing.select import (
+from areaviz.draw.select import (
     find_top_span,
     find_touched_runs,
     fits_text,
     get_word_text,
     list_spoken_words,
 )
-from areaviz.drawing.theme import EDGE, SECOND, Drawing, round_up_scale
+from areaviz.draw.theme import EDGE, SECOND, Drawing, round_up_scale
+from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.kinds import WORD, Node, Tree, is_linear, read_tree
 from areaviz.trace.query import item_shares

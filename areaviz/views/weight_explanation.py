@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 
-from areaviz.drawing.base import Row, Table, View, view_of_marks
-from areaviz.drawing.labels import Ticks, show_invisibles, truncate
-from areaviz.drawing.marks import Axis, Bars, Key, Panel, Plot
-from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import ACCENT, SECOND
+from areaviz.draw.labels import Ticks, show_invisibles, truncate
+from areaviz.draw.marks import Axis, Bars, Key, Panel, Plot
+from areaviz.draw.select import fits_map
+from areaviz.draw.theme import ACCENT, SECOND
+from areaviz.draw.view import Row, Table, View, view_of_marks
 from areaviz.trace import derived as parts_of
 from areaviz.trace.derived import Logits
 from areaviz.views.weight_explanation_parts import (

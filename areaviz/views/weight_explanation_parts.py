@@ -10,11 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from areaviz.drawing.base import figure_caption
-from areaviz.drawing.labels import show_invisibles
-from areaviz.drawing.numbers import number_text
-from areaviz.drawing.select import describe_area, quote_items
-from areaviz.drawing.theme import Drawing
+from areaviz.draw.labels import number_text, show_invisibles
+from areaviz.draw.select import describe_area, quote_items
+from areaviz.draw.theme import Drawing
+from areaviz.draw.view import figure_caption
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.derived import CHANGED, Logits, change_part
 from areaviz.trace.errors import InputError

@@ -12,7 +12,7 @@ import transformers
 import areaviz
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.transformers_stacks import make_decoder_run
-from areaviz.drawing.base import figure_caption
+from areaviz.draw.view import figure_caption
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus

@@ -18,7 +18,7 @@ import areaviz
 from areaviz.adapters import run_size
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.memory_mapping import map_to_file
-from areaviz.drawing.sites import list_sites
+from areaviz.draw.select import list_sites
 from areaviz.trace import errors
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace, count_held_bytes

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import areaviz
-from areaviz.drawing.sites import name_site
+from areaviz.draw.select import name_site
 from areaviz.interactive import grid
 from areaviz.trace import file
 from areaviz.trace.record import Trace

@@ -7,7 +7,7 @@ import pandas as pd
 
 from areaviz.analysis.colour_groups import MAX_GROUPS, colour_columns, colour_groups
 from areaviz.analysis.table import META
-from areaviz.views.charts import OTHER
+from areaviz.draw.charts import OTHER
 
 DOMAINS = ["news", "chat", "news", ""]
 TABLE = pd.DataFrame(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing.axes import find_common_top, make_screen_ticks, without_title
-from areaviz.drawing.labels import Ticks
-from areaviz.drawing.theme import Drawing, screen_figure
+from areaviz.draw.labels import Ticks
+from areaviz.draw.theme import (
+    Drawing,
+    find_common_top,
+    make_screen_ticks,
+    screen_figure,
+    without_title,
+)
 
 
 def test_figure_without_heading_keeps_its_plot() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.base import Table
+from areaviz.draw.view import Table
 
 
 def test_filled_leaves_out_only_columns_that_are_empty_in_every_row() -> None:

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure as PrintFigure
 
-from areaviz.drawing.base import Table
-from areaviz.drawing.export import (
+from areaviz.draw.view import (
     Paper,
+    Table,
     encode_csv,
     encode_figure,
-    escape,
+    escape_cell,
     format_csv,
     format_json,
-    unescape,
+    unescape_cell,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
@@ -29,13 +29,13 @@ ACTIVE = ("=1+1", "+1", "-1", "@x", "\tx", "\rx", "'x", "''", "a;=1+1", "a\n=1",
 
 @given(st.text(st.characters(codec="utf-8")) | st.sampled_from(ACTIVE))
 def test_escaping_is_reversible_and_leaves_nothing_active(text: str) -> None:
-    assert unescape(escape(text)) == text
-    assert not escape(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert unescape_cell(escape_cell(text)) == text
+    assert not escape_cell(text).startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 @given(st.text(st.sampled_from("=-＋＝@;\t\r\n '\",ax"), max_size=12) | st.sampled_from(ACTIVE))
 def test_escaping_covers_semicolons_and_tabs(text: str) -> None:
-    assert unescape(escape(text)) == text
+    assert unescape_cell(escape_cell(text)) == text
     written = format_csv(Table(("text",), [(text,)]))
     cells = [cell.lstrip('" ') for cell in re.split("[;\t\r\n]", written)]
     assert not [
@@ -46,8 +46,8 @@ def test_escaping_covers_semicolons_and_tabs(text: str) -> None:
 def test_csv_reads_back_with_numbers_as_numbers() -> None:
     table = Table(("label", "=n", "weight"), [(cell, -3, -0.25) for cell in (*ACTIVE, "a,b\n“c”")])
     header, *rows = csv.reader(io.StringIO(format_csv(table), newline=""))
-    assert list(map(unescape, header)) == list(table.columns)
-    assert [(unescape(a), int(b), float(c)) for a, b, c in rows] == list(table.rows)
+    assert list(map(unescape_cell, header)) == list(table.columns)
+    assert [(unescape_cell(a), int(b), float(c)) for a, b, c in rows] == list(table.rows)
 
 
 def test_missing_numbers_are_empty_or_null() -> None:

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from areaviz.drawing.export import encode_figure
-from areaviz.drawing.inline_svg import MOSAIC_CELLS, MOSAIC_COLOURS, convert_to_inline_svg
+from areaviz.draw.view import MOSAIC_CELLS, MOSAIC_COLOURS, convert_to_inline_svg, encode_figure
 
 
 def figure_of(picture_HWC: np.ndarray | None = None, text: str = "A dog.") -> Figure:

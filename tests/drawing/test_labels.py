@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.labels import (
+from areaviz.draw.labels import (
     choose_ticks,
     escape,
     prepare_for_print,

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as PrintFigure
 
-from areaviz.drawing.marks import (
+from areaviz.draw.marks import (
     Axis,
     Bars,
     Cells,
@@ -30,9 +30,9 @@ from areaviz.drawing.marks import (
     Stroke,
     Texts,
 )
-from areaviz.drawing.print_renderer import draw_in_print
-from areaviz.drawing.screen_renderer import draw_on_screen
-from areaviz.drawing.theme import Drawing
+from areaviz.draw.matplotlib import draw_in_print
+from areaviz.draw.plotly import draw_on_screen
+from areaviz.draw.theme import Drawing
 
 LINE, BOX = Stroke("#D55E00", (2, 2)), (2.0, 1.0, 6.0, 3.0)
 VALUES = np.array([[0.2, 0.4, 0.6, 0.8], [0.9, 0.7, 0.5, 0.3]], np.float32)

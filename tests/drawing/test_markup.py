@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.labels import escape_controls
-from areaviz.drawing.markup import (
+from areaviz.draw.labels import (
     Markup,
+    escape_controls,
     escape_markup,
     hash_of,
     join_markup,

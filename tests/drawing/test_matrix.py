@@ -5,11 +5,11 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as PrintFigure
 
-from areaviz.drawing import matrix
-from areaviz.drawing.axes import relabel_for_width
-from areaviz.drawing.matrix import Matrix, plot_matrix
-from areaviz.drawing.print_renderer import draw_in_print
-from areaviz.drawing.screen_renderer import draw_on_screen
+from areaviz.draw import matrix
+from areaviz.draw.matplotlib import draw_in_print
+from areaviz.draw.matrix import Matrix, plot_matrix
+from areaviz.draw.plotly import draw_on_screen
+from areaviz.draw.theme import relabel_for_width
 from areaviz.trace.query import find_area_of_each
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -52,13 +52,13 @@ def test_large_matrix_is_one_picture_with_colour_bar() -> None:
 def test_huge_matrix_is_averaged_with_a_note() -> None:
     huge = example(3, 801)
     assert "averaged 1×3 to a pixel" in draw_on_screen(plot_matrix(huge)).layout.title.text
-    table = matrix.tabulate(huge)
+    table = matrix.tabulate_matrix(huge)
     assert table.columns[1:3] == ("1-3", "4-6") and table.columns[-1] == "799-801"
     assert table.rows[1][2] == pytest.approx(float(huge.values[1, 3:6].mean()), rel=1e-5)
 
 
 def test_table_contains_the_drawn_numbers() -> None:
-    table = matrix.tabulate(example(2, 3))
+    table = matrix.tabulate_matrix(example(2, 3))
     assert table.columns == ("rows", "1 c0", "2 c1", "3 c2")
     assert table.rows[1][0] == "2 r1" and table.rows[1][3] == float(example(2, 3).values[1, 2])
 
@@ -114,7 +114,7 @@ def test_outlined_areas_are_drawn_and_listed() -> None:
     assert {len(box.x) for box in boxes} == {2 * 6}
     assert min(x for x in boxes[0].x if x is not None) == pytest.approx(0.56)
     assert max(x for x in boxes[0].x if x is not None) == pytest.approx(2.44)
-    table = matrix.tabulate(outlined())
+    table = matrix.tabulate_matrix(outlined())
     assert table.columns[:4] == ("rows", "densest area", "items in it", "its share")
     assert table.rows[0][1:4] == ("none", 0, 0.0) and table.rows[2][1:4] == ("b c", 2, 0.75)
     assert all(len(row) == len(table.columns) for row in table.rows)

@@ -2,7 +2,7 @@ from math import inf, nan
 
 import pytest
 
-from areaviz.drawing.numbers import format_three_digits, number_text
+from areaviz.draw.labels import format_three_digits, number_text
 
 
 @pytest.mark.parametrize(

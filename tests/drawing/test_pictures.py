@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.drawing import pictures, theme
+from areaviz.draw import pictures, theme
 
 
 def decoded(uri: str) -> np.ndarray:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.base import figure_caption
-from areaviz.drawing.select import (
+from areaviz.draw.select import (
     find_counterparts,
     get_display_field,
     match_characters,
@@ -16,6 +15,7 @@ from areaviz.drawing.select import (
     quote_items,
     select,
 )
+from areaviz.draw.view import figure_caption
 from areaviz.trace.record import Field
 from areaviz.trace.request import Focus
 from tests import fakes

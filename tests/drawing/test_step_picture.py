@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.pictures import Pixels
+from areaviz.draw.pictures import Pixels
 from areaviz.drawing.step_picture import MAX_SIDE_PX, count_steps, draw_picture_at_step
 from areaviz.trace.areas import Area
 from areaviz.trace.record import Trace

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from areaviz.drawing import theme
-from areaviz.drawing.theme import Drawing
+from areaviz.draw import theme
+from areaviz.draw.theme import Drawing
 
 
 def luminance(colour: str) -> float:

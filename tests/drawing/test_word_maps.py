@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import encode_figure
-from areaviz.drawing.select import Words, group_words
-from areaviz.drawing.word_maps import convert_to_words
+from areaviz.draw.select import Words, group_words
+from areaviz.draw.view import convert_to_words, encode_figure
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

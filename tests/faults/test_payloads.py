@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.drawing.base import View
-from areaviz.drawing.export import encode_figure, format_csv, format_json, unescape
+from areaviz.draw.view import View, encode_figure, format_csv, format_json, unescape_cell
 from areaviz.interactive.ribbon import TAKEAWAY
 from areaviz.trace import file
 from areaviz.trace.errors import InputError
@@ -79,7 +78,7 @@ def test_print_and_tables_accept_every_text(name: str, hostile: Trace) -> None:
             assert not isinstance(value, str) or not cell.startswith(
                 ("=", "+", "-", "@", "\t", "\r")
             )
-            assert not isinstance(value, str) or unescape(cell) == value
+            assert not isinstance(value, str) or unescape_cell(cell) == value
     assert len(json.loads(format_json(table))["rows"]) == len(rows) - 1
 
 

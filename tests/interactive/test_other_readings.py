@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import encode_figure
+from areaviz.draw.view import encode_figure
 from areaviz.interactive import other_readings
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.grid import make_grid_payload

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.draw.theme import HEAD_COLOURS
 from areaviz.interactive.default_focus import OPENS_AT, choose_first_item
 from areaviz.interactive.message import quantise, serialise_payload, shrink_integers
 from areaviz.interactive.ribbon import find_top_queries, make_ribbon_payload

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from areaviz.drawing.base import View
+from areaviz.draw.view import View
 from areaviz.publish import figures
 from areaviz.publish.figures import Still
 from areaviz.trace.record import Trace

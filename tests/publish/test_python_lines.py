@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.drawing.base import Download
-from areaviz.drawing.export import Paper
+from areaviz.draw.view import Download, Paper
 from areaviz.publish.python_lines import make_file_stem, write_python_lines
 from areaviz.trace import file
 from areaviz.trace.record import Trace

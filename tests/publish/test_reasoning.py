@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import areaviz
-from areaviz.drawing.sites import name_site
+from areaviz.draw.select import name_site
 from areaviz.publish.content import choose_opening_focus, list_places
 from areaviz.publish.figures import choose_figure
 from areaviz.publish.options import PageOptions

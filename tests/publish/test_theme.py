@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import areaviz
-from areaviz.drawing.markup import escape_markup
+from areaviz.draw.labels import escape_markup
 from areaviz.publish.figures import draw_page_substitute
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page

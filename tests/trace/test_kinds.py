@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.drawing.select import describe_items
-from areaviz.drawing.sites import name_site
+from areaviz.draw.select import describe_items, name_site
 from areaviz.trace.errors import InputError
 from areaviz.trace.kinds import (
     FACTS,

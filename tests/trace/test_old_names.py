@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.drawing import base
+from areaviz.draw import view
 from areaviz.trace.old_names import old_names
 
 
 def test_old_name_warns_and_gives_the_new_object() -> None:
     name = "caption"
     with pytest.warns(DeprecationWarning, match="is now called figure_caption"):
-        assert getattr(base, name) is base.figure_caption
+        assert getattr(view, name) is view.figure_caption
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'captain'"):
-        old_names("areaviz.drawing.base", {"caption": "figure_caption"})("captain")
+        old_names("areaviz.draw.view", {"caption": "figure_caption"})("captain")

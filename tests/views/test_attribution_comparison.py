@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import FORMATS, encode_figure
-from areaviz.drawing.sites import list_sites, name_site
+from areaviz.draw.comparison import AGREEMENT_COLUMNS, compare_with_attribution, describe_agreement
+from areaviz.draw.select import list_sites, name_site
+from areaviz.draw.view import EXPORT_FORMATS, encode_figure
 from areaviz.trace.derived import compare_attribution, make_gradient_map, make_rollout_maps, mean_of
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.attribution_comparison import COLUMNS, describe_agreement, find
 from tests import fakes
 
 VIEW, SITE = VIEWS["beside"], "encoder-decoder"
@@ -36,7 +36,7 @@ def test_view_fits_traces_with_attribution(trace: Trace) -> None:
 
 
 def test_row_is_the_mean_over_focused_queries(trace: Trace) -> None:
-    drawn = find(trace, Focus(SITE, 1, 2, items=(0, 3))).drawn
+    drawn = compare_with_attribution(trace, Focus(SITE, 1, 2, items=(0, 3))).drawn
     assert drawn.rows == ("attention", "rollout", "gradient × input")
     expected = item_shares(trace.maps[SITE], 1, 2)[[0, 3]].mean(0)
     np.testing.assert_allclose(drawn.values[0], expected, atol=1e-6)
@@ -47,7 +47,7 @@ def test_row_is_the_mean_over_focused_queries(trace: Trace) -> None:
 
 def test_table_has_the_agreement_of_every_head(trace: Trace) -> None:
     table, base = VIEW.table(trace, Focus(SITE)), trace.maps[SITE]
-    assert table.columns == COLUMNS
+    assert table.columns == AGREEMENT_COLUMNS
     assert len(table.rows) == base.layers * (base.heads + 1) * 2
     found = compare_attribution(base, 1, 0, trace.maps[f"{SITE} gradient"], 0)
     (row,) = [row for row in table.rows if row[:3] == (2, 1, "gradient × input")]
@@ -62,7 +62,7 @@ def test_words_state_the_agreement(trace: Trace) -> None:
     assert "–" in describe_agreement(replace(short, maps=maps), Focus(SITE))
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_view_can_be_printed(trace: Trace, form: str) -> None:
     assert encode_figure(VIEW.print(trace, Focus(SITE)), form)
 

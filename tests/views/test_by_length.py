@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.cards.card import Card
-from areaviz.views.by_length import describe_gain, length_figure, length_table, with_and_without
+from areaviz.draw.charts import describe_gain, length_figure, length_table, with_and_without
 from tests.pages.folder import card
 
 TASK, TEST = "translation", "test_2016_flickr"

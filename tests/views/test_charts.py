@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.views.charts import (
+from areaviz.draw.charts import (
     OTHER,
     compute_bin_edges,
     draw_bars,

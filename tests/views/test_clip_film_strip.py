@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.base import figure_caption
+from areaviz.draw.theme import HEAD_COLOURS
+from areaviz.draw.view import figure_caption
 from areaviz.drawing.frame_attention import GOLD, FrameAttention, find_frame_attention
-from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.models.inputs import make_clip_field
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace

@@ -7,9 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.draw.comparison import (
+    compute_difference,
+    difference_figure,
+    difference_table,
+    fits_difference,
+)
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views.difference import compute_difference, difference_figure, difference_table, fits
 from tests import fakes
 
 SITE = "encoder-decoder"
@@ -78,6 +83,6 @@ def test_picture_difference_of_chosen_word_is_per_cell() -> None:
 )
 def test_maps_of_different_inputs_have_no_difference(other: Trace) -> None:
     one = fakes.trace()
-    assert not fits(one, other, FOCUS, FOCUS)
+    assert not fits_difference(one, other, FOCUS, FOCUS)
     with pytest.raises(ValueError, match="cannot be compared"):
         compute_difference(one, other, FOCUS, FOCUS)

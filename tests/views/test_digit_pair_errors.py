@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from areaviz.cards.card import Card
-from areaviz.cards.digit_pairs import PAIR_READERS
-from areaviz.views.digit_pair_errors import has_pairs, pairs_figure, pairs_table
+from areaviz.draw.charts import PAIR_READERS, has_pairs, pairs_figure, pairs_table
 from tests.pages import folder
 
 

@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 import areaviz
+from areaviz.draw import pictures
+from areaviz.draw.view import EXPORT_FORMATS, encode_figure
 from areaviz.drawing import film as frames
-from areaviz.drawing import pictures
-from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.drawing.film import (
     DIM_BRIGHTNESS,
     GROUND,
@@ -230,7 +230,7 @@ def test_strip_of_thirty_words_is_small() -> None:
     assert len(VIEW.figure(trace, FOCUS).to_json()) < 1_000_000
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 def test_film_is_printed(trace: Trace, kind: str) -> None:
     assert len(encode_figure(VIEW.print(trace, FOCUS), kind)) > 1000
 

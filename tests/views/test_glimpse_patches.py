@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import FORMATS, encode_figure
+from areaviz.draw.view import EXPORT_FORMATS, encode_figure
 from areaviz.trace.document import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
@@ -60,7 +60,7 @@ def test_table_has_the_distance_of_every_glimpse(trace: Trace) -> None:
     assert [row[5] for row in rows] == pytest.approx([6 * 2**0.5] * 3, rel=1e-4)
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 def test_retina_can_be_printed(trace: Trace, kind: str) -> None:
     assert len(encode_figure(VIEW.print(trace, FOCUS), kind)) > 1000
     assert VIEW.figure(trace, FOCUS).layout.meta["caption"]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.draw.view import EXPORT_FORMATS, encode_figure
 from areaviz.drawing import gaze_steps
-from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS, glimpse_patches, glimpses
@@ -39,7 +39,7 @@ def test_figure_table_and_print_of_every_view(trace: Trace, name: str) -> None:
     assert told in [" ".join(text.get_text().split()) for text in printed.texts]
     assert len(set(table.columns)) == len(table.columns)
     assert table.rows and all(len(row) == len(table.columns) for row in table.rows)
-    assert all(encode_figure(view.print(trace, FOCUS), kind) for kind in FORMATS)
+    assert all(encode_figure(view.print(trace, FOCUS), kind) for kind in EXPORT_FORMATS)
 
 
 @pytest.mark.parametrize("name", NAMES)

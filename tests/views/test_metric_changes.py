@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.theme import ACCENT, SECOND
+from areaviz.draw.theme import ACCENT, SECOND
 from areaviz.views.metric_changes import change_bars
 
 CHANGES = [-20.0, -5.0, 0.0, 0.0, 7.5]

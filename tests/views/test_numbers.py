@@ -6,11 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.draw import matrix, overview, probabilities
+from areaviz.draw import spans as pyramid
+from areaviz.draw import spans as sizes
 from areaviz.trace import query
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views import VIEWS, bipartite_lines, matrices, overview, probabilities, pyramid, sizes
+from areaviz.views import VIEWS, bipartite_lines
 from tests import fakes
 
 
@@ -69,8 +72,8 @@ def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Fo
 def test_half_columns_make_a_trapezoid() -> None:
     halves = pyramid.to_half_columns(
         [
-            pyramid.Row(1, np.array([1, 2, 4], dtype=np.float32)),
-            pyramid.Row(2, np.array([4, 1], dtype=np.float32)),
+            pyramid.PyramidRow(1, np.array([1, 2, 4], dtype=np.float32)),
+            pyramid.PyramidRow(2, np.array([4, 1], dtype=np.float32)),
         ]
     )
     expected = [[1, 1, 2, 2, 4, 4], [np.nan, 4, 4, 1, 1, np.nan]]
@@ -110,7 +113,7 @@ def test_pyramid_of_larger_areas_begins_with_pairs(trace: Trace) -> None:
 @pytest.mark.parametrize("items", [(), (2,), (2, 7)])
 def test_coverage_rows_sum_to_mean_area_size(trace: Trace, items: tuple[int, ...]) -> None:
     focus = Focus("encoder-decoder", 1, items=items)
-    values = matrices.build_coverage(trace, focus).values
+    values = matrix.build_coverage(trace, focus).values
     attention = trace.maps["encoder-decoder"]
     spans = attention.grid.table()[:, [1, 3]].tolist()
     chosen = list(items) or list(range(attention.weights.shape[2]))
@@ -124,7 +127,7 @@ def test_coverage_rows_sum_to_mean_area_size(trace: Trace, items: tuple[int, ...
 
 
 def test_alignment_rows_are_shares_of_produced_items(trace: Trace) -> None:
-    drawn = matrices.build_alignment(trace, Focus("encoder-decoder", 0, 3))
+    drawn = matrix.build_alignment(trace, Focus("encoder-decoder", 0, 3))
     np.testing.assert_allclose(drawn.values, query.item_shares(trace.maps["encoder-decoder"], 0, 3))
     np.testing.assert_allclose(drawn.values.sum(1), 1, atol=1e-5)
     assert (
@@ -135,7 +138,7 @@ def test_alignment_rows_are_shares_of_produced_items(trace: Trace) -> None:
 
 
 def test_alignment_of_words_includes_preceding_spaces(trace: Trace) -> None:
-    drawn = matrices.build_alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
+    drawn = matrix.build_alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
     assert drawn.rows == ("Ein", "kleiner", "Hund", "rennt.", "⟨end⟩")
     assert drawn.columns == ("A", "small", "dog", "runs.", "⟨end⟩")
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, 3)
@@ -145,7 +148,7 @@ def test_alignment_of_words_includes_preceding_spaces(trace: Trace) -> None:
 
 
 def test_words_keep_blanks_that_no_word_follows() -> None:
-    drawn = matrices.build_alignment(
+    drawn = matrix.build_alignment(
         fakes.trace("  a  b  ", " "), Focus("encoder-decoder", unit="word")
     )
     assert drawn.columns == ("a", "b", "␣␣", "⟨end⟩") and drawn.rows == ("␣", "⟨end⟩")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import encode_figure
+from areaviz.draw.view import encode_figure
 from areaviz.trace.changes import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.export import FORMATS, encode_figure
+from areaviz.draw.view import EXPORT_FORMATS, encode_figure
 from areaviz.trace.document import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus, Picture
@@ -144,7 +144,7 @@ def test_caption_describes_the_sampling(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("items", [(), (0,), (63,)])
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 def test_transformer_view_is_printed(trace: Trace, items: tuple[int, ...], kind: str) -> None:
     assert len(encode_figure(VIEW.print(trace, replace(FOCUS, items=items)), kind)) > 1000
 

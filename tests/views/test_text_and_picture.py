@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.text import Text
 
-from areaviz.drawing.export import FORMATS, encode_figure
+from areaviz.draw.view import EXPORT_FORMATS, encode_figure
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -200,7 +200,7 @@ def test_line_connects_word_and_source_word() -> None:
     assert (y[0], y[-1]) == (50, 90) and (np.diff(x) > 0).all() and (np.diff(y) >= 0).all()
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 def test_both_view_is_printed(kind: str) -> None:
     assert (
         len(

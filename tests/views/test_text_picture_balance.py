@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from areaviz.drawing.export import FORMATS, encode_figure, format_csv
+from areaviz.draw.view import EXPORT_FORMATS, encode_figure, format_csv
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -129,7 +129,7 @@ def test_many_words_stay_a_small_figure() -> None:
     assert len(figure.layout.yaxis.tickvals) < 100
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 def test_balance_can_be_printed(trace: Trace, kind: str) -> None:
     printed = VIEW.print(trace, Focus("encoder-decoder", items=(0,)))
     assert MEASURE_NOTE in printed.texts[1].get_text() and len(encode_figure(printed, kind)) > 1000

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 from matplotlib.text import Text
 
-from areaviz.drawing.base import View
-from areaviz.drawing.export import FORMATS, encode_figure, format_csv, format_json
-from areaviz.drawing.theme import SEQUENCE
+from areaviz.draw.theme import SEQUENCE
+from areaviz.draw.view import EXPORT_FORMATS, View, encode_figure, format_csv, format_json
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.results.chart import find_first_view
@@ -151,7 +150,7 @@ def test_hostile_labels_stay_text(view: View, hostile: Trace) -> None:
     format_csv(view.table(hostile, focus)).encode()
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", EXPORT_FORMATS)
 def test_print_figure_is_written_in_every_format(kind: str, hostile: Trace) -> None:
     view, focus = VIEWS["sizes"], Focus("encoder-decoder")
     first, second = (encode_figure(view.print(hostile, focus), kind) for _ in range(2))
@@ -172,10 +171,10 @@ def test_overview_of_large_map_draws_one_layer(monkeypatch: pytest.MonkeyPatch) 
     trace, focus = fakes.trace(layers=3), Focus("encoder self", 2, 1)
     view = VIEWS["overview"]
     every, size = view.table(trace, focus).rows, trace.maps["encoder self"].weights.nbytes
-    monkeypatch.setattr("areaviz.views.overview.MAX_MAP_BYTES", size)
+    monkeypatch.setattr("areaviz.draw.overview.MAX_MAP_BYTES", size)
     assert repr(view.table(trace, focus).rows) == repr(every)
     assert "all 3 layers" in view.figure(trace, focus).layout.meta["caption"]
-    monkeypatch.setattr("areaviz.views.overview.MAX_MAP_BYTES", size - 1)
+    monkeypatch.setattr("areaviz.draw.overview.MAX_MAP_BYTES", size - 1)
     of_layer = [row for row in every if row[0] == 3]
     assert repr(list(view.table(trace, focus).rows)) == repr(of_layer)
     drawn = view.figure(trace, focus).layout.meta

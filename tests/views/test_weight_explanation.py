@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import encode_figure
+from areaviz.draw.view import encode_figure
 from areaviz.trace.areas import Area
 from areaviz.trace.derived import Logits
 from areaviz.trace.errors import InputError

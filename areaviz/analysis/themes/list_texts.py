@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.drawing.labels import pluralise
+from areaviz.draw.labels import pluralise
 
 METHOD = (
     "Each theme was searched for in one half of the examples and confirmed in the other half, at a"

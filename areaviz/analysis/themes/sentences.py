@@ -16,7 +16,7 @@ from areaviz.analysis.themes.proof import TREND, Tested
 from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordCandidate
 from areaviz.analysis.themes.symptoms import Symptom
 from areaviz.analysis.themes.theme import Theme
-from areaviz.drawing.labels import pluralise
+from areaviz.draw.labels import pluralise
 
 
 def describe_themes(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from areaviz.cards.card import Card
-from areaviz.drawing.pictures import encode_matrix
+from areaviz.draw.pictures import encode_matrix
 from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.measures.references import find_boundary_hits

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.pictures import to_data_uri
+from areaviz.draw.pictures import to_data_uri
 from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts, to_percent
 from areaviz.samples.own_media import find_scene_sample, get_picture_sample

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from areaviz.draw.charts import NO_GROUPS, Groups, compute_bin_edges, draw_histogram, draw_scatter
 from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, RowFilter, filter_rows
 from areaviz.ui.app.markdown import pluralise
@@ -23,7 +24,6 @@ from areaviz.ui.components.rows import (
     draw_rows,
     get_clicked_row,
 )
-from areaviz.views.charts import NO_GROUPS, Groups, compute_bin_edges, draw_histogram, draw_scatter
 
 
 def draw_brushable_histogram(

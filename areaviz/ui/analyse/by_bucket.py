@@ -21,12 +21,12 @@ from areaviz.analysis.buckets import (
     list_bucketings,
 )
 from areaviz.analysis.table import list_measures, list_metadata_columns
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.charts import draw_bars
+from areaviz.draw.labels import number_text
 from areaviz.ui.analyse.brush import draw_filter_table, read_mark_number
 from areaviz.ui.analyse.state import AnalysePage, RowFilter, clear_filter, filter_rows
 from areaviz.ui.app.table import draw_lazy_expander
 from areaviz.ui.components.rows import Column
-from areaviz.views.charts import draw_bars
 
 # Keys of widgets.
 BUCKETS_KEY, TABLE_KEY = "buckets", "analyse_bucket_table"

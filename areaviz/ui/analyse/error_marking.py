@@ -10,7 +10,7 @@ from functools import partial
 import streamlit as st
 
 from areaviz.data.raters import AUTOMATIC, is_automatic
-from areaviz.drawing.numbers import format_three_digits
+from areaviz.draw.labels import format_three_digits
 from areaviz.notes.error_spans import Judgement, check_length, parse_spans
 from areaviz.notes.judgements import compute_judgement_id
 from areaviz.notes.record_types import Stale

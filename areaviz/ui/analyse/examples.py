@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.analysis.table import format_table_as_csv, list_metadata_columns
 from areaviz.backend.base import Backend
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.samples.dataset import Example
 from areaviz.ui.analyse.blind import has_rated_all
 from areaviz.ui.analyse.error_marking import draw_error_marking

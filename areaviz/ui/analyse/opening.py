@@ -7,7 +7,7 @@ import streamlit as st
 
 from areaviz.analysis.model_comparison import count_wins, mean_change
 from areaviz.analysis.stored_analysis import MODELS, SET
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.samples.paths import ANALYSIS
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.ui.analyse.brush import read_mark_number

@@ -11,7 +11,7 @@ import streamlit as st
 from areaviz.analysis.model_comparison import Gram, find_distinguishing_ngrams
 from areaviz.analysis.stored_analysis import MODELS
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown

@@ -11,7 +11,7 @@ import streamlit as st
 
 from areaviz.analysis.table import list_measures
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, compare_words, find_closest_text
-from areaviz.drawing.numbers import format_three_digits
+from areaviz.draw.labels import format_three_digits
 from areaviz.samples.dataset import Example
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems

@@ -19,7 +19,7 @@ from areaviz.analysis.report import report_page
 from areaviz.analysis.report_content import MAX_SYSTEMS, Report
 from areaviz.analysis.table import with_scores
 from areaviz.analysis.themes.theme import Themes
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.notes.error_spans import Judgement
 from areaviz.ui.analyse.filter import format_run_mark
 from areaviz.ui.analyse.link_access import draw_download_button

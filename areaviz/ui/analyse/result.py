@@ -9,7 +9,7 @@ from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.table import WHOLE_SET_METRICS, list_measures
 from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
-from areaviz.drawing.numbers import format_three_digits
+from areaviz.draw.labels import format_three_digits
 from areaviz.ui.analyse.blind import draw_alias_key, drop_measures
 from areaviz.ui.analyse.by_bucket import draw_bucket_section
 from areaviz.ui.analyse.examples import draw_examples_table, draw_open_example, draw_table_download

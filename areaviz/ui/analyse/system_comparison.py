@@ -15,7 +15,7 @@ from areaviz.analysis.model_comparison import (
     mean_change,
 )
 from areaviz.analysis.table import list_measures, with_changes
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.ui.analyse.brush import draw_filter_table
 from areaviz.ui.analyse.state import AnalysePage, RowFilter
 from areaviz.ui.app.markdown import escape_markdown, visible

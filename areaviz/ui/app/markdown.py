@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from areaviz.drawing.labels import escape_controls as visible
+from areaviz.draw.labels import escape_controls as visible
 
 __all__ = ["pluralise", "escape_markdown", "shorten_line", "visible"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.base import Animation
+from areaviz.draw.view import Animation
 from areaviz.ui.app.component import get_component
 
 

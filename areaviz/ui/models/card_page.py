@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.cards.card import Card, TargetResult, judge_targets
 from areaviz.cards.tasks import TASKS
+from areaviz.draw.charts import history_figure
 from areaviz.ui.app.frame import draw_page_link
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.models.card_tables import build_target_table, draw_table, format_metric
@@ -25,7 +26,6 @@ from areaviz.ui.models.summary import (
     get_start_run,
 )
 from areaviz.ui.results.output_warnings import explain_attention_doubt
-from areaviz.views.charts import history_figure
 
 CHART_PX = 340
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from areaviz.cards.card import Card, TargetResult
 from areaviz.cards.tasks import TASKS, LookMeasures
-from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
+from areaviz.draw.select import ONE_TEXT, PICTURE_SITES, TEXT_SITES
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.table import draw_text_table
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import LOOK_MEASURES, TASKS, LookMeasures
+from areaviz.draw.charts import history_table
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.models.card_tables import (
     WHAT_IS_COUNTED,
@@ -32,7 +33,6 @@ from areaviz.ui.models.comparison import (
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads, draw_links, has_links
 from areaviz.ui.models.summary import describe_model
 from areaviz.ui.results.chart import build_columns
-from areaviz.views.charts import history_table
 
 Tab = tuple[str, Callable[[], None]]
 HEADS_TAB, WORDS_TAB, TEST_SETS_TAB = "Heads", "Do areas match words?", "Test sets"

@@ -7,14 +7,20 @@ from collections.abc import Sequence
 import streamlit as st
 
 from areaviz.cards.card import Card
+from areaviz.draw.charts import (
+    has_pairs,
+    length_figure,
+    length_table,
+    pairs_figure,
+    pairs_table,
+    with_and_without,
+)
 from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.ui.app.table import draw_text_table
 from areaviz.ui.models.card_tables import build_columns
 from areaviz.ui.results.chart import draw_data_table, draw_titled_figure
-from areaviz.views.by_length import length_figure, length_table, with_and_without
-from areaviz.views.digit_pair_errors import has_pairs, pairs_figure, pairs_table
 
 KEY_VARIANTS = "Comparison of key variants"
 

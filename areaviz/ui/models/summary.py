@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from areaviz.cards.card import Card, TargetResult
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.ui.forms.mechanisms_form import PICTURE_KINDS
 from areaviz.ui.models.card_tables import format_metric
 

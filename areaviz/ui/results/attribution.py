@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.draw.comparison import describe_agreement
 from areaviz.trace.derived import WAYS, find_attributions_of_layer, split_attributed_site
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -14,7 +15,6 @@ from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import ATTRIBUTION, Cards
 from areaviz.ui.results.tabs import ResultTab
 from areaviz.ui.what_if.state import WhatIfPage
-from areaviz.views.attribution_comparison import describe_agreement
 
 SWITCH_LABEL = "Compare with attribution"
 SWITCH_HELP = (

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
-from areaviz.drawing.axes import relabel_for_width, with_colour_limit, without_title
-from areaviz.drawing.base import Download, ScreenFigure, Table, View
-from areaviz.drawing.theme import WIDE
+from areaviz.draw.theme import WIDE, relabel_for_width, with_colour_limit, without_title
+from areaviz.draw.view import Download, ScreenFigure, Table, View
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import find_card

@@ -8,9 +8,14 @@ from functools import partial
 
 import streamlit as st
 
-from areaviz.drawing.axes import find_common_top, relabel_for_width
-from areaviz.drawing.base import View, figure_caption
-from areaviz.drawing.theme import WIDE
+from areaviz.draw.comparison import (
+    compute_difference,
+    difference_figure,
+    difference_table,
+    fits_difference,
+)
+from areaviz.draw.theme import WIDE, find_common_top, relabel_for_width
+from areaviz.draw.view import View, figure_caption
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import get_backend
@@ -33,7 +38,6 @@ from areaviz.ui.results.shared_focus import apply_click, has_equal_selections
 from areaviz.ui.results.tabs import ResultTab
 from areaviz.ui.results.weight_explanation import TAB_TITLE as WHY_TITLE
 from areaviz.ui.results.weight_explanation import draw_weight_explanation, has_terms
-from areaviz.views.difference import compute_difference, difference_figure, difference_table, fits
 
 OVERVIEW = "overview"
 """The view of all heads."""
@@ -145,7 +149,7 @@ def _find_common_limit(view: View, seen: Sequence[SeenTrace]) -> float | None:
 def _draw_difference(page: AnyPage, one: SeenTrace, other: SeenTrace) -> None:
     """Draw the difference between two maps if the user has asked for it."""
     pair = one.trace, other.trace, one.focus, other.focus
-    if not fits(*pair):
+    if not fits_difference(*pair):
         return
     if page.draw_widget(st.toggle, "Show the difference between the two maps", "differs"):
         found = compute_difference(*pair)

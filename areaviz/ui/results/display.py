@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.drawing.base import Download, View
-from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
+from areaviz.draw.theme import SCREEN_WIDTH, WIDE
+from areaviz.draw.view import Download, View
 from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -9,9 +9,18 @@ from mimetypes import guess_type
 
 import streamlit as st
 
-from areaviz.drawing.base import Download, Table, View
-from areaviz.drawing.export import LETTERS, WIDTHS, Paper, encode_csv, encode_figure, format_json
-from areaviz.drawing.markup import make_element
+from areaviz.draw.labels import make_element
+from areaviz.draw.view import (
+    LETTERS,
+    WIDTHS,
+    Download,
+    Paper,
+    Table,
+    View,
+    encode_csv,
+    encode_figure,
+    format_json,
+)
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import check_page, make_page
 from areaviz.publish.python_lines import make_file_stem, write_python_lines

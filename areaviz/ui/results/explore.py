@@ -11,8 +11,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.drawing.select import match_characters
-from areaviz.drawing.sites import get_layer_noun, list_sites
+from areaviz.draw.select import get_layer_noun, list_sites, match_characters
 from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.drawing.sites import get_layer_noun, list_model_sites, name_site
+from areaviz.draw.select import get_layer_noun, list_model_sites, name_site
 from areaviz.trace.derived import BEST, split_best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus

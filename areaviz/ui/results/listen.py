@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from areaviz.drawing.labels import pluralise
+from areaviz.draw.labels import pluralise
 from areaviz.measures.references import count_edits
 from areaviz.samples.own_media import SOUND_SAMPLES
 from areaviz.trace.changes import Share

@@ -8,8 +8,8 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
+from areaviz.draw.select import list_sites
 from areaviz.drawing.gaze_steps import TRANSFORMER
-from areaviz.drawing.sites import list_sites
 from areaviz.samples.paths import CARDS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from areaviz.drawing.labels import pluralise
+from areaviz.draw.labels import pluralise
 from areaviz.samples.reasoning import STORIES
 from areaviz.trace.kinds import EXPECTED, GOLD, read_tree
 from areaviz.trace.record import Trace

@@ -7,8 +7,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from areaviz.drawing.select import find_counterparts
-from areaviz.drawing.sites import list_sites
+from areaviz.draw.select import find_counterparts, list_sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from areaviz.backend.base import Caller
-from areaviz.drawing.labels import escape_controls
+from areaviz.draw.labels import escape_controls
 from areaviz.trace.derived import Logits, find_known_logits, has_logits
 from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Trace

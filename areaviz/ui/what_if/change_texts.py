@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.select import describe_area, describe_items
-from areaviz.drawing.sites import get_layer_noun, name_site
+from areaviz.draw.select import describe_area, describe_items, get_layer_noun, name_site
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Change, Gate, Hide, Share
 from areaviz.trace.query import find_smallest_area_size, top_areas

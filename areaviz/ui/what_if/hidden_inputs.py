@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from areaviz.drawing.labels import escape_controls
+from areaviz.draw.labels import escape_controls
 from areaviz.measures.spans import find_word_runs
 from areaviz.trace.changes import Change, Hide
 from areaviz.trace.kinds import find_kind_of_field

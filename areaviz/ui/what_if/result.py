@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.backend.base import Backend
-from areaviz.drawing.numbers import number_text
+from areaviz.draw.labels import number_text
 from areaviz.measures.faithfulness import (
     Contrast,
     Faithfulness,

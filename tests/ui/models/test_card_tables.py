@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.cards.card import TargetResult, read_card
 from areaviz.cards.tasks import LOOK_MEASURES, TASKS
-from areaviz.drawing.sites import TEXT_SITES
+from areaviz.draw.select import TEXT_SITES
 from areaviz.ui.models.card_tables import (
     HEAVIEST_PREFIX,
     WEIGHTED_PREFIX,

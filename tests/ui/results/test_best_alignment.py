@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from areaviz.cards.card import Opening
-from areaviz.drawing.sites import list_model_sites, name_site
+from areaviz.draw.select import list_model_sites, name_site
 from areaviz.trace.derived import BEST, BestAlignment, add_best
 from areaviz.trace.request import Focus
 from areaviz.ui.app.state import BEST_LAYER, State

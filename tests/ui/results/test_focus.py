@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.cards.card import Opening
-from areaviz.drawing.sites import list_sites, name_site
+from areaviz.draw.select import list_sites, name_site
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture
 from areaviz.ui.app.state import ALL_HEADS, State

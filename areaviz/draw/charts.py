@@ -1,8 +1,13 @@
-"""Figures that are not views of one trace: metrics over many examples, and training loss."""
+"""Charts over many examples: distributions, training loss, lengths, and pairs of digits.
+
+General charts come first. The charts of the page Models come after them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
@@ -10,10 +15,9 @@ from numpy.typing import NDArray
 from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.cards.card import Card
-from areaviz.drawing.axes import make_legend
-from areaviz.drawing.base import Table
-from areaviz.drawing.labels import escape, prepare_words_for_print
-from areaviz.drawing.theme import (
+from areaviz.cards.tasks import TASKS
+from areaviz.draw.labels import escape, number_text, prepare_words_for_print
+from areaviz.draw.theme import (
     ACCENT,
     EDGE,
     PRINT_EDGE,
@@ -25,10 +29,15 @@ from areaviz.drawing.theme import (
     Layout,
     finish_figure,
     get_head_colour,
+    make_legend,
     print_figure,
     screen_figure,
 )
+from areaviz.draw.view import Row, Table
 from areaviz.trace.areas import FloatArray
+
+# Figures that are not views of one trace: metrics over many examples, and training loss.
+
 
 _HEIGHT, _SQUARE = 190.0, 360.0
 """Height in px of a bar chart, and of a plot with equal axes."""
@@ -304,3 +313,203 @@ def history_table(card: Card) -> Table:
     columns = tuple(dict.fromkeys(name for entry in card.history for name in entry))
     rows = [tuple(entry.get(name, float("nan")) for name in columns) for entry in card.history]
     return Table(columns, rows)
+
+
+# Translation quality by sentence length, with and without attention, drawn from model cards.
+#
+# This is not a view of one trace. Each card has BLEU for the shortest, middle and longest third of
+# a test set, with the bounds of a 95 % interval (see `areaviz/metrics/by_length.py`).
+
+
+THIRDS = ("short", "middle", "long")
+"""Suffixes of the card's metric keys, from the shortest sentences to the longest."""
+LENGTH_TITLE = "Quality by the length of sentences"
+_LENGTH_HEIGHT = 260.0
+_STYLES = {True: (ACCENT, "solid", "circle"), False: (SECOND, "dot", "square")}
+"""Colour, dash and marker of a line, by whether its model has attention."""
+
+
+def with_and_without(task: str, cards: Sequence[Card]) -> Sequence[Card]:
+    """Return the cards of a task that compare attention with no attention by sentence length.
+
+    A card qualifies if its language pair has a model without attention and both have results by
+    length. The model without attention comes last.
+
+    Returns:
+        The cards, or [] if there are fewer than two mechanisms to compare.
+    """
+    known = [card for card in cards if "bleu_short" in _get_metrics(task, card)]
+    blind = {card.pair for card in known if card.mechanism == "none"}
+    found = [card for card in known if card.pair in blind]
+    found.sort(key=lambda card: card.mechanism == "none")
+    return found if len({card.mechanism for card in found}) > 1 else []
+
+
+def length_figure(task: str, cards: Sequence[Card]) -> Figure:
+    """Draw BLEU against the mean source length of each third, one line per model.
+
+    Error bars are 95 % intervals.
+    """
+    caption = " ".join(filter(None, (describe_gain(task, card) for card in cards)))
+    drawing = Drawing(LENGTH_TITLE, "thirds of the test set; bars: 95 % of its resamples", caption)
+    figure = screen_figure(drawing, _LENGTH_HEIGHT, above=24)
+    for card in cards:
+        figures = _get_metrics(task, card)
+        middle = [figures[f"bleu_{third}"] for third in THIRDS]
+        above = [figures[f"bleu_{third}_high"] - figures[f"bleu_{third}"] for third in THIRDS]
+        below = [figures[f"bleu_{third}"] - figures[f"bleu_{third}_low"] for third in THIRDS]
+        colour, dash, mark = _STYLES[card.mechanism != "none"]
+        figure.add_trace(
+            Scatter(
+                x=[figures[f"words_{third}"] for third in THIRDS],
+                y=middle,
+                error_y={"type": "data", "array": above, "arrayminus": below, "thickness": 1.2},
+                name=escape(card.title),
+                mode="lines+markers",
+                line={"color": colour, "dash": dash, "width": 2},
+                marker={"symbol": mark, "size": 8},
+                hovertemplate="%{x:.1f} words: BLEU %{y:.1f}<extra></extra>",
+            )
+        )
+    figure.update_layout(showlegend=True, legend=make_legend(1, xanchor="left"))
+    figure.update_xaxes(title_text="Words of a sentence to translate, mean")
+    return figure.update_yaxes(title_text="BLEU", showgrid=True, gridcolor=RULE, rangemode="tozero")
+
+
+def length_table(task: str, cards: Sequence[Card]) -> Table:
+    """Tabulate one row per model and third."""
+    rows: list[Row] = []
+    for card in cards:
+        figures = _get_metrics(task, card)
+        for third in THIRDS:
+            key = f"bleu_{third}"
+            values = figures[f"words_{third}"], figures[key]
+            ends = figures[f"{key}_low"], figures[f"{key}_high"]
+            rows.append((card.title, third, *values, *ends))
+    return Table(("model", "third", "words", "BLEU", "from", "to"), rows)
+
+
+def describe_gain(task: str, card: Card) -> str:
+    """Describe a model's gain over its baseline by sentence length, or return "" if unknown."""
+    figures = _get_metrics(task, card)
+    others = [key.removesuffix(", growth") for key in figures if key.endswith(", growth")]
+    if not others:
+        return ""
+    key = others[0]
+    name = key.removeprefix("over ")
+    parts = "short", "long", "growth", "growth_low", "growth_high"
+    short, long, growth, low, high = (
+        number_text(figures[f"{key}, {part}"], "+.1f") for part in parts
+    )
+    return (
+        f"Against {name}, {card.name} has {short} BLEU in the shortest third and {long} in the"
+        f" longest; the difference of both is {growth}, in 95 % of the resamples {low} to {high}."
+    )
+
+
+def _get_metrics(task: str, card: Card) -> Mapping[str, Any]:
+    """Return the test metrics of a card for its task."""
+    return card.figures.get(TASKS[task].headline, {})
+
+
+# Classifiers of digit pairs: the rows of the survey's Table 1, and our models for each row.
+
+
+@dataclass(frozen=True, slots=True)
+class PairReader:
+    """One mechanism for reading two digits.
+
+    Args:
+        title: Name for users.
+        family: Family of our networks, as in `Card.family`.
+        published: Share of wrongly read pairs as the survey reports it, or None.
+        options: Required entries of a network's config.
+    """
+
+    title: str
+    family: str
+    published: float | None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def error(self, cards: Iterable[Card]) -> float | None:
+        """Return the lowest error of our models of this kind on held-out pairs, or None."""
+        errors = []
+        for card in cards:
+            wanted = {"kind": "pairs", **self.options}.items()
+            is_meant = card.family == self.family and wanted <= card.config.items()
+            measured = card.figures.get(TASKS["digits"].headline, {}).get("error")
+            if is_meant and measured is not None:
+                errors.append(float(measured))
+        return min(errors, default=None)
+
+
+PAIR_READERS: Sequence[PairReader] = (
+    PairReader("One layer of glimpses", "ram", 0.09),
+    PairReader("Two layers, no coarse look", "dram", 0.07, {"context": False}),
+    PairReader("Two layers after a coarse look", "dram", 0.05, {"context": True}),
+    PairReader("Spatial transformer, look by look", "rnn-stn", None),
+)
+"""The rows of the table (Ba, Mnih and Kavukcuoglu 2015, as quoted by the survey), and one row of
+ours.
+"""
+
+
+# Chart of errors on pairs of digits, of our models and of the survey's Table 1.
+
+
+PAIRS_TITLE = "Pairs of digits, read one after the other"
+PAIRS_CAPTION = (
+    "The survey's figures are of Ba et al. (2015): pairs of MNIST in 100×100 pixels, as here, read"
+    " by other networks. Ours are one run each, and do not tell what a second layer is worth: the"
+    " one layer has patches as wide as the picture, and was told where the digits are in all of its"
+    " updates, the others in their first ones. A reader without a bar has no model here."
+)
+_PAIRS_HEIGHT = 300.0
+
+
+def has_pairs(cards: Sequence[Card]) -> bool:
+    """Return whether any of our models was evaluated on pairs."""
+    return any(reader.error(cards) is not None for reader in PAIR_READERS)
+
+
+def pairs_figure(cards: Sequence[Card]) -> Figure:
+    """Draw two bars per kind of model: the survey's share of wrongly read pairs, and ours."""
+    figure = screen_figure(
+        Drawing(PAIRS_TITLE, "pairs with any digit wrong", PAIRS_CAPTION), _PAIRS_HEIGHT, above=24
+    )
+    titles = [reader.title for reader in PAIR_READERS]
+    reported = [reader.published for reader in PAIR_READERS]
+    ours = [reader.error(cards) for reader in PAIR_READERS]
+    for name, errors, colour in (("Survey", reported, SECOND), ("Ours", ours, ACCENT)):
+        figure.add_trace(
+            Bar(
+                x=errors,
+                y=titles,
+                orientation="h",
+                name=name,
+                marker={"color": colour},
+                text=[_format_percent(error) for error in errors],
+                textposition="outside",
+                cliponaxis=False,
+                hovertemplate="%{y}: %{x:.1%}<extra></extra>",
+            )
+        )
+    figure.update_layout(barmode="group", bargap=0.3, showlegend=True)
+    figure.update_layout(legend=make_legend(1, xanchor="left"))
+    figure.update_xaxes(title_text="Error", tickformat=".0%", rangemode="tozero")
+    figure.update_xaxes(showgrid=True, gridcolor=RULE)
+    return figure.update_yaxes(autorange="reversed")
+
+
+def pairs_table(cards: Sequence[Card]) -> Table:
+    """Return a table with a row per kind of model: the survey's error and ours."""
+    rows: list[Row] = []
+    for reader in PAIR_READERS:
+        rows.append(
+            (reader.title, _format_percent(reader.published), _format_percent(reader.error(cards)))
+        )
+    return Table(("reader", "survey", "ours"), rows)
+
+
+def _format_percent(error: float | None) -> str:
+    return "–" if error is None else f"{error:.1%}"

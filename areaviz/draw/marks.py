@@ -1,7 +1,7 @@
 """Marks: the content of a figure, independent of the library that draws it.
 
-A view returns a `Plot`. `areaviz/drawing/screen_renderer.py` draws it with Plotly, and
-`areaviz/drawing/print_renderer.py` with matplotlib. Both renderers draw every mark, and
+A view returns a `Plot`. `areaviz/draw/plotly.py` draws it with Plotly, and
+`areaviz/draw/matplotlib.py` with matplotlib. Both renderers draw every mark, and
 `tests/drawing/test_marks.py` compares them.
 
 A size that differs on screen and in print is a pair: first in px, then in pt. Positions are in the
@@ -14,16 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from areaviz.drawing.labels import MAX_LABEL_CHARACTERS, Ticks
-from areaviz.drawing.pictures import Box, Pixels
-from areaviz.drawing.theme import (
-    PRINT_FONT,
-    PRINT_ROOM,
-    SCREEN_FONT,
-    SCREEN_WIDTH,
-    SECOND,
-    Drawing,
-)
+from areaviz.draw.labels import MAX_LABEL_CHARACTERS, Ticks
+from areaviz.draw.pictures import Box, Pixels
+from areaviz.draw.theme import PRINT_FONT, PRINT_ROOM, SCREEN_FONT, SCREEN_WIDTH, SECOND, Drawing
 from areaviz.trace.areas import FloatArray, IntArray
 
 Pair = tuple[float, float]

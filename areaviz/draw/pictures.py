@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from areaviz.drawing.theme import DIVERGING, SEQUENCE
+from areaviz.draw.theme import DIVERGING, SEQUENCE
 from areaviz.trace.areas import FloatArray
 
 Pixels = npt.NDArray[np.uint8]

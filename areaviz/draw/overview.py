@@ -8,22 +8,11 @@ from math import ceil, isqrt
 
 import numpy as np
 
-from areaviz.drawing.base import Table, figure_caption, view_of_marks
-from areaviz.drawing.marks import (
-    FOCUSED,
-    Axis,
-    Frame,
-    Hover,
-    Mark,
-    Panel,
-    Plot,
-    Raster,
-    Scale,
-    Texts,
-)
-from areaviz.drawing.pictures import PIXELS, average_blocks, compute_block_size
-from areaviz.drawing.select import fits_map, get_noun, get_sides, name_field
-from areaviz.drawing.theme import SCREEN_FONT, SCREEN_WIDTH, Drawing, round_up_scale
+from areaviz.draw.marks import FOCUSED, Axis, Frame, Hover, Mark, Panel, Plot, Raster, Scale, Texts
+from areaviz.draw.pictures import PIXELS, average_blocks, compute_block_size
+from areaviz.draw.select import fits_map, get_noun, get_sides, name_field
+from areaviz.draw.theme import SCREEN_FONT, SCREEN_WIDTH, Drawing, round_up_scale
+from areaviz.draw.view import Table, figure_caption, view_of_marks
 from areaviz.trace import query
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.errors import MAX_MAP_BYTES
@@ -207,7 +196,7 @@ def _arrange_sheet(
     return sheet, columns / place_columns, rows / place_rows
 
 
-def plot(drawn: Overview) -> Plot:
+def plot_overview(drawn: Overview) -> Plot:
     """Draw all pictures on one colour scale.
 
     The point on each picture has (layer, head) as `customdata`.
@@ -259,7 +248,7 @@ def plot(drawn: Overview) -> Plot:
     )
 
 
-def tabulate(drawn: Overview) -> Table:
+def tabulate_overview(drawn: Overview) -> Table:
     """Return a table with a row per head in the order of the pictures."""
     rows = []
     for tile in drawn.tiles:
@@ -288,14 +277,14 @@ def _fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus)
 
 
-VIEW = view_of_marks(
+HEAD_OVERVIEW = view_of_marks(
     "overview",
     "All heads",
     "Which heads look far, near, sharply or broadly?",
     _fits,
     arrange_overview,
-    plot,
-    tabulate,
+    plot_overview,
+    tabulate_overview,
     how_to_read=(
         "One small map per layer and head. A diagonal follows the text step by step. A column"
         " is a place that every item attends to."

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table, View, describe_changes, describe_model
-from areaviz.drawing.labels import show_invisibles
-from areaviz.drawing.marks import Axis, Bars, Panel, Plot, Points, Stroke
-from areaviz.drawing.matrix import name_blocks
-from areaviz.drawing.pictures import CELLS, average_blocks, compute_block_size
-from areaviz.drawing.print_renderer import draw_in_print
-from areaviz.drawing.screen_renderer import draw_on_screen
-from areaviz.drawing.select import get_display_field, list_visible_labels, name_field
-from areaviz.drawing.theme import ACCENT, CLEAR, SECOND, Drawing, finish_figure
+from areaviz.draw.labels import show_invisibles
+from areaviz.draw.marks import Axis, Bars, Panel, Plot, Points, Stroke
+from areaviz.draw.matplotlib import draw_in_print
+from areaviz.draw.matrix import name_blocks
+from areaviz.draw.pictures import CELLS, average_blocks, compute_block_size
+from areaviz.draw.plotly import draw_on_screen
+from areaviz.draw.select import get_display_field, list_visible_labels, name_field
+from areaviz.draw.theme import ACCENT, CLEAR, SECOND, Drawing, finish_figure
+from areaviz.draw.view import Row, Table, View, describe_changes, describe_model
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -130,7 +130,7 @@ def find_probability_change(before: Trace, after: Trace) -> Probabilities:
     )
 
 
-def plot(drawn: Probabilities) -> Plot:
+def plot_probabilities(drawn: Probabilities) -> Plot:
     """Draw bars and rings."""
     items = len(drawn.field)
     texts = [f"{name}\n{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
@@ -165,7 +165,7 @@ def plot(drawn: Probabilities) -> Plot:
     )
 
 
-def tabulate(trace: Trace, focus: Focus) -> Table:
+def tabulate_probabilities(trace: Trace, focus: Focus) -> Table:
     """Return a table with a row per produced item: probability and alternatives, best first."""
     output, labels = trace.output, trace.fields[trace.output.field].labels
     others = []
@@ -201,15 +201,19 @@ def fits_change(before: Trace, after: Trace) -> bool:
     return bool(one) and one == two[: len(one)]
 
 
-VIEW = View(
+PROBABILITIES = View(
     name="probabilities",
     title="Output probabilities",
     question="How certain was the model, and what would it have written instead?",
     # The probabilities do not depend on the focus.
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
-    figure=lambda trace, focus: draw_on_screen(plot(find_output_probabilities(trace))),
-    table=tabulate,
-    print=lambda trace, focus: finish_figure(draw_in_print(plot(find_output_probabilities(trace)))),
+    figure=lambda trace, focus: draw_on_screen(
+        plot_probabilities(find_output_probabilities(trace))
+    ),
+    table=tabulate_probabilities,
+    print=lambda trace, focus: finish_figure(
+        draw_in_print(plot_probabilities(find_output_probabilities(trace)))
+    ),
     how_to_read=(
         "One bar per output item: its probability. At a low bar the model nearly wrote"
         " something else, and the table names it."
@@ -224,9 +228,11 @@ def make_probability_change_view(before: Trace) -> View:
         title="Change of probability",
         question="What does the changed model think of the original output?",
         fits=lambda after, focus: fits_change(before, after),
-        figure=lambda after, focus: draw_on_screen(plot(find_probability_change(before, after))),
+        figure=lambda after, focus: draw_on_screen(
+            plot_probabilities(find_probability_change(before, after))
+        ),
         table=lambda after, focus: change_table(before, after),
         print=lambda after, focus: finish_figure(
-            draw_in_print(plot(find_probability_change(before, after)))
+            draw_in_print(plot_probabilities(find_probability_change(before, after)))
         ),
     )

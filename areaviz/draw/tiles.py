@@ -1,15 +1,74 @@
-"""Small pictures side by side with a few words below each."""
+"""Pictures with lines on them, and small pictures side by side with a few words below each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from areaviz.drawing.base import Table
-from areaviz.drawing.labels import Ticks
-from areaviz.drawing.marks import Axis, Hover, Image, Panel, Plot, Texts
-from areaviz.drawing.pictures import Pixels
-from areaviz.drawing.theme import PRINT_FONT, PRINT_WIDTH, SCREEN_FONT, Drawing
+from areaviz.draw.labels import Ticks
+from areaviz.draw.marks import (
+    Axis,
+    Dash,
+    Frame,
+    Hover,
+    Image,
+    Mark,
+    Pair,
+    Panel,
+    Path,
+    Plot,
+    Stroke,
+    Texts,
+)
+from areaviz.draw.pictures import CASING, Box, Pixels
+from areaviz.draw.theme import EDGE, PRINT_FONT, PRINT_WIDTH, SCREEN_FONT, Drawing
+from areaviz.draw.view import Table
+from areaviz.trace.areas import FloatArray
+
+# A picture with lines on it, in pixels of the picture.
+
+
+_CASING = (2.0, 1.2)
+"""Additional width of a line's dark edge, in px and in pt."""
+_SMALL = 200
+"""A picture with shorter sides, in pixels, is printed with sharp pixels."""
+
+
+def make_picture_marks(pixels: Pixels) -> list[Mark]:
+    """Return a picture and the line around it."""
+    height, width = pixels.shape[:2]
+    is_smooth = max(height, width) >= _SMALL
+    return [
+        Image(pixels, (0, 0, width, height), longest=480, is_smooth=is_smooth),
+        Frame(
+            0,
+            0,
+            width,
+            height,
+            Stroke(EDGE, (1, 0.5)),
+        ),
+    ]
+
+
+def make_stage_axes(box: Box) -> tuple[Axis, Axis]:
+    """Return invisible axes, across and down, that show `box` (pixels of the picture)."""
+    left, top, right, bottom = box
+    return Axis(ends=(left, right), is_seen=False), Axis(ends=(bottom, top), is_seen=False)
+
+
+def draw_cased_line(
+    points_P2: FloatArray, colour: str, width: Pair, opacity: float = 1, dash: Dash = "solid"
+) -> Path:
+    """Return a line through points (x, y) [P, 2]. Its dark edge makes it visible on any picture."""
+    x, y = points_P2.T
+    faint = opacity if dash == "solid" else 0.3 * opacity
+    edge = width[0] + _CASING[0], width[1] + _CASING[1]
+    line = Stroke(colour, width, dash, opacity)
+    return Path(x, y, line, casing=Stroke(CASING, edge, opacity=faint))
+
+
+# Small pictures side by side with a few words below each.
+
 
 # Maximum share of a column's width that a picture fills.
 _BROAD = 0.94
@@ -69,7 +128,7 @@ class _Lengths:
     gap: float
 
 
-def plot_on_screen(sheet: Sheet) -> Plot:
+def plot_tiles_on_screen(sheet: Sheet) -> Plot:
     """Return the tiles as a plot for the screen, with columns of width 1 and heights in px."""
     return _lay_out_tiles(
         sheet,
@@ -84,7 +143,7 @@ def plot_on_screen(sheet: Sheet) -> Plot:
     )
 
 
-def plot_in_print(sheet: Sheet) -> Plot:
+def plot_tiles_in_print(sheet: Sheet) -> Plot:
     """Return the tiles as a plot for print, with all lengths in inches."""
     column = (PRINT_WIDTH - (1.1 if sheet.rows else 0.3)) / sheet.across
     high, wide = sheet.tiles[0].pixels.shape[:2]
@@ -162,6 +221,6 @@ def _write_words(
     )
 
 
-def tabulate(sheet: Sheet) -> Table:
+def tabulate_tiles(sheet: Sheet) -> Table:
     """Return the numbers behind the tiles."""
     return sheet.numbers
