@@ -28,11 +28,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention import kernels
+from areaviz.attention import area as kernels
 from areaviz.attention.area import area_attention
-from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.masks import combine_masks
-from areaviz.attention.spec import AreaSpec
+from areaviz.attention.keys import BoundaryKeys
+from areaviz.attention.pooled import AreaSpec, combine_masks
 from areaviz.trace.areas import AreaGrid
 from benchmarks.report import command, processor, publish
 from benchmarks.summed_table import table as summed_table
@@ -82,7 +81,7 @@ def contestants(case: Case, mask: str) -> dict[str, Attention]:
     spec, padding = asked(case, mask)
     found: dict[str, Attention] = {BASE: partial(regular, padding, mask == "causal")}
     found["table"] = partial(_by_table, spec)
-    names = ["pooled", "streamed", *(["fused"] if kernels.is_available() else [])]
+    names = ["pooled", "streamed", *(["fused"] if kernels.has_cpu_kernel() else [])]
     found |= {name: partial(output, spec, name) for name in names}
     # Boundary keys, by the kernel and in torch, and mean keys with a size bias.
     learned = boundary(spec, case)

@@ -19,7 +19,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from areaviz.attention.memory import AreaMemory, CachedMemory
+from areaviz.attention.multihead import AreaMemory, CachedMemory
 from areaviz.models.layers import BaseDecoderLayer
 from areaviz.models.transformer import Transformer, TransformerConfig, find_padding
 from benchmarks.attention import BASE, Attention, Case, asked, boundary, call, output, regular

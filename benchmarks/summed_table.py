@@ -1,7 +1,7 @@
 """Area attention from a summed area table (Algorithm 1, Li et al. 2019), for comparison.
 
 Subtracting prefix sums loses digits, so in float32 its means are a hundred times less exact than
-those of `areaviz.attention.pooling`. In the printed algorithm, I[h+1:] with h from 1 gives areas
+those of `areaviz.attention.keys`. In the printed algorithm, I[h+1:] with h from 1 gives areas
 that are one row and one column too large, and no areas of height or width 1. The indices are
 corrected here. Shapes: Q queries, M items, R areas; widths E of keys, V of values, D of any array.
 """
@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention.pooled import attend_to_areas
-from areaviz.attention.pooling import choose_sum_dtype, count_area_items
-from areaviz.attention.spec import AreaResult, AreaSpec
+from areaviz.attention.keys import choose_sum_dtype, count_area_items
+from areaviz.attention.pooled import AreaResult, AreaSpec, attend_to_areas
 from areaviz.trace.areas import AreaGrid
 
 

@@ -28,10 +28,8 @@ from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.attention.masks import combine_masks
-from areaviz.attention.memory import AreaMemory
-from areaviz.attention.multihead import KeysAndValues
-from areaviz.attention.spec import AreaSpec
+from areaviz.attention.multihead import AreaMemory, KeysAndValues
+from areaviz.attention.pooled import AreaSpec, combine_masks
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.measures.faithfulness import Probe, measure_faithfulness

@@ -1,8 +1,7 @@
-"""Area attention (Li et al. 2019), scaled dot-product attention over areas of the memory.
+"""Area attention (Li et al. 2019): its options, its entry point, and the compiled kernels.
 
-`AreaOptions` says which areas a layer forms, and `area_attention` is the function that every layer
-calls. The layer itself is in `multihead`, and the cache that a decoder keeps is in `memory`.
-Shapes: [...] batch and heads, Q queries, M = H*W items, R areas, E key width, V value width.
+`area_attention` is the function that every layer calls. `compiled_area_attention` stands above
+it and calls a kernel if one supports the call.
 """
 
 from __future__ import annotations
@@ -13,12 +12,51 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from areaviz.attention.kernels import compiled_area_attention
-from areaviz.attention.masks import can_broadcast, zero_nonfinite_items
-from areaviz.attention.pooled import compute_pooled
-from areaviz.attention.spec import AreaResult, AreaSpec
+from areaviz.attention.kernels import cpu, gpu
+from areaviz.attention.pooled import (
+    AreaResult,
+    AreaSpec,
+    can_broadcast,
+    compute_pooled,
+    zero_nonfinite_items,
+)
 from areaviz.attention.streamed import compute_streamed
 from areaviz.trace.areas import AreaGrid
+
+# Compiled implementations of area attention, with `compiled_area_attention` as their entry point.
+#
+# A kernel computes the same results as the implementations in torch, for the devices, types and
+# options that it supports. On a CPU, the kernel is C code (`areas.c`). On a GPU, it is
+# FlexAttention over pooled keys (`flex.py`). Both are compiled on first use.
+
+
+def has_cpu_kernel() -> bool:
+    """Return whether there is a CPU kernel for this machine's processor."""
+    return cpu.get_library() is not None
+
+
+def compiled_area_attention(
+    query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, insist: bool = False
+) -> AreaResult | None:
+    """Compute area attention with a kernel: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
+
+    Returns:
+        None if no kernel supports the call. Without `insist`, also None if no kernel is the fastest
+        implementation.
+    """
+    if cpu.supports_cpu(query, key, value, spec) and has_cpu_kernel():
+        return cpu.compute_on_cpu(query, key, value, spec)
+    if gpu.supports_gpu(query, key, value, spec) and (insist or gpu.is_gpu_worthwhile(query, spec)):
+        return gpu.compute_on_gpu(query, key, value, spec)
+    return None
+
+
+# Area attention (Li et al. 2019), scaled dot-product attention over areas of the memory.
+#
+# `AreaOptions` says which areas a layer forms, and `area_attention` is the function that every
+# layer calls. The layer itself is in `multihead`, and the cache that a decoder keeps is in
+# `memory`. Shapes: [...] batch and heads, Q queries, M = H*W items, R areas, E key width, V value
+# width.
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +102,7 @@ def _expand_to_pair(size: int | tuple[int, int]) -> tuple[int, int]:
 
 
 Form = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
-FORMS: Mapping[str, Form] = {"pooled": compute_pooled, "streamed": compute_streamed}
+AREA_FORMS: Mapping[str, Form] = {"pooled": compute_pooled, "streamed": compute_streamed}
 """The implementations in torch, by name. Their results are equal.
 
 `choose_impl` picks one of them when no compiled kernel applies.
@@ -129,7 +167,7 @@ def _compute(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: st
     if impl == "auto":
         impl = choose_impl(spec, query.device)
     _check_impl(impl, spec)
-    return FORMS[impl](query, key, value, spec)
+    return AREA_FORMS[impl](query, key, value, spec)
 
 
 def _check_impl(impl: str, spec: AreaSpec) -> None:
@@ -140,8 +178,8 @@ def _check_impl(impl: str, spec: AreaSpec) -> None:
             " values, and no gradients of weights; on a GPU, where FlexAttention can be"
             " compiled, no weights and no width below 16. Use impl='auto'."
         )
-    if impl not in FORMS:
-        names = ", ".join(("auto", "fused", *FORMS))
+    if impl not in AREA_FORMS:
+        names = ", ".join(("auto", "fused", *AREA_FORMS))
         raise ValueError(f"impl must be one of {names}, got {impl!r}.")
     if impl == "streamed" and not spec.is_linear:
         raise ValueError(

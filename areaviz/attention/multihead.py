@@ -1,25 +1,166 @@
-"""Multi-head attention to the areas of a memory, the layer of all Transformers in this package.
+"""Multi-head attention to areas: logit terms, caches, the layer, and two memories at once.
 
-Shapes: B batch, Q queries, M memory items, R areas, S area shapes, W model width, H heads, D width
-of a head.
+Read `MultiHeadAttention` first.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import Protocol
+
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from areaviz.attention.area import AreaOptions, area_attention
-from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.features import AreaFeatures, NeighbourConvolution
 from areaviz.attention.interventions import LayerInterventions, to_device_async
-from areaviz.attention.logits import compute_logit_terms, has_parts
-from areaviz.attention.masks import combine_masks, make_area_mask
-from areaviz.attention.memory import AreaMemory, CachedMemory
-from areaviz.attention.pooling import expand_to_areas, pool_areas, pool_ending_areas
-from areaviz.attention.spec import AreaSpec
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.attention.keys import (
+    AreaFeatures,
+    BoundaryKeys,
+    NeighbourConvolution,
+    expand_to_areas,
+    pool_areas,
+    pool_ending_areas,
+)
+from areaviz.attention.pooled import AreaSpec, combine_masks, make_area_mask
+from areaviz.trace.areas import Area, AreaGrid, FloatArray
+from areaviz.trace.derived import Logits
+
+# The terms of the logits of area attention, which explain why a weight has its value.
+#
+# Shapes: H heads, Q queries, M items, S area shapes, D width of a head.
+
+
+def has_parts(spec: AreaSpec) -> bool:
+    """Return whether the logits are sums of terms per item and per shape.
+
+    This is not the case for max keys and for the keys of Eq. 9, which combine all items of an area.
+    """
+    grid = spec.grid
+    return spec.key_mode in ("mean", "boundary") or grid.max_height * grid.max_width == 1
+
+
+def compute_logit_terms(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) -> Logits:
+    """Compute the terms of the logits that `area_attention` computes for one example.
+
+    The products are in double precision and rounded once. They are therefore closer to the exact
+    logits than the weights are, which are the result of many roundings.
+    """
+    query_HQD = query_1HQD[0].double() * spec.scale
+
+    def compute_products(key_HMD: Tensor) -> FloatArray:
+        return _convert_to_numpy(query_HQD @ key_HMD.double().transpose(-1, -2))
+
+    allowed = spec.mask.find_allowed_items(query_1HQD.shape[2], key_1HMD.shape[2], key_1HMD.device)
+    item_HQM = compute_products(key_1HMD[0])
+    if allowed is not None:
+        seen = allowed.expand(query_1HQD.shape[:3] + key_1HMD.shape[2:3])[0]
+        item_HQM[~seen.cpu().numpy()] = -float("inf")
+    size_H1S = None if spec.size_bias is None else _convert_to_numpy(spec.size_bias[:, None])
+    if not isinstance(spec.features, BoundaryKeys):
+        return Logits(spec.grid, item_HQM, size=size_H1S)
+    first, last = (compute_products(edge[0]) for edge in spec.features.compute_edge_keys(key_1HMD))
+    shape_HQS = compute_products(
+        spec.features.embed_shapes(spec.grid).expand(len(query_HQD), -1, -1)
+    )
+    return Logits(spec.grid, item_HQM, first, last, shape_HQS, size_H1S)
+
+
+def _convert_to_numpy(values: Tensor) -> FloatArray:
+    found: FloatArray = values.detach().float().cpu().numpy()
+    return found
+
+
+# Caches of a memory that a decoder attends to at every step.
+#
+# Shapes: B batch, H heads, Q queries, R areas, W model width, D width of a head.
+
+
+class CachedMemory(Protocol):
+    """A cached memory of B examples that a decoder attends to at every step."""
+
+    @property
+    def batch(self) -> int:
+        """The number of examples B."""
+
+    def attend(self, query_BHQD: Tensor) -> Tensor:
+        """Return the contexts [B, H, Q, D] of the queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class AreaMemory:
+    """Cached keys and values of areas that a decoder attends to at every step."""
+
+    # Keys and values of every area, [B, H, R, D].
+    key: Tensor
+    value: Tensor
+    # bool [B, 1, 1, R], or None if every area is allowed.
+    allowed: Tensor | None
+    # Keys and values from which the areas that end at the next item are computed, [B, H, at most
+    # size, D]. They belong to the areas that end at the last item or, for learned keys, to the last
+    # items.
+    recent_key: Tensor
+    recent_value: Tensor
+    # Inputs of the convolution for the next item, keys and values side by side: [B, at most taps -
+    # 1, 2W].
+    recent_item: Tensor
+    # Bias on the logits, [H, 1, R], or None.
+    bias: Tensor | None = None
+    # Changes to the attention, or None, and their factors on the weights, [H, 1, R].
+    interventions: LayerInterventions | None = None
+    multipliers: Tensor | None = None
+    # Number of items of a growing sequence.
+    items: int = 0
+
+    @property
+    def batch(self) -> int:
+        """The number of examples."""
+        return int(self.key.shape[0])
+
+    def select(self, rows: Tensor) -> AreaMemory:
+        """Return the memory of some rows of the batch, in the given order."""
+        return replace(
+            self,
+            key=self.key.index_select(0, rows),
+            value=self.value.index_select(0, rows),
+            allowed=None if self.allowed is None else self.allowed[rows],
+            recent_key=self.recent_key.index_select(0, rows),
+            recent_value=self.recent_value.index_select(0, rows),
+            recent_item=self.recent_item.index_select(0, rows),
+        )
+
+    def attend(self, query_BHQD: Tensor) -> Tensor:
+        """Return the contexts [B, H, Q, D] of queries that may attend to every allowed area.
+
+        Contexts are zeros if interventions ban every area.
+        """
+        bias_HQR = self.bias
+        if self.multipliers is not None:
+            logs_HQR = self.multipliers.log()
+            bias_HQR = logs_HQR if bias_HQR is None else logs_HQR + bias_HQR
+        mask, nothing = self.allowed, None
+        if bias_HQR is not None:
+            mask = bias_HQR[None].to(query_BHQD.dtype)
+            if self.allowed is not None:
+                mask = mask.masked_fill(~self.allowed, -torch.inf)
+            if self.interventions is not None:
+                # Some kernels leave a row without areas undefined, so such a row attends to all
+                # areas and is set to zero afterwards.
+                nothing = (mask == -torch.inf).all(-1, keepdim=True)
+                mask = mask.masked_fill(nothing, 0.0)
+        context_BHQD = F.scaled_dot_product_attention(query_BHQD, self.key, self.value, mask)
+        if nothing is not None:
+            context_BHQD = context_BHQD.masked_fill(nothing, 0.0)
+        if self.interventions is None:
+            return context_BHQD
+        return self.interventions.apply_gates(context_BHQD)
+
+
+# Multi-head attention to the areas of a memory, the layer of all Transformers in this package.
+#
+# Shapes: B batch, Q queries, M memory items, R areas, S area shapes, W model width, H heads, D
+# width of a head.
 
 
 class KeysAndValues(nn.Module):
@@ -260,3 +401,136 @@ class MultiHeadAttention(KeysAndValues):
 def _append_values(before: Tensor | None, newest: Tensor) -> Tensor:
     """Append the values of the newest areas to the values [H, 1, R] of the areas so far."""
     return newest if before is None else torch.cat([before, newest], 2)
+
+
+# Attention to a text and a picture at once, with added contexts (Arslan et al. 2018, Eq. 5-8).
+#
+#     head = softmax(Q K_t^T / sqrt(D)) V_t + softmax(Q K_v^T / sqrt(D)) V_v
+#
+# Queries and the output projection are shared. Each memory has its own keys and values. A missing
+# memory adds nothing: without a picture this is multi-head attention to the text, and without a
+# text it is multi-head attention to the picture.
+#
+# Shapes: B batch, Q queries, M text items, P cells, R areas, W model width, H heads, D width of a
+# head.
+
+
+@dataclass(frozen=True, slots=True)
+class Memories:
+    """A text and a picture. One of them may be missing."""
+
+    # [B, M, W]
+    text: Tensor | None
+    # bool [B, M], True where an item of the text is padding. None if there is no padding.
+    padding: Tensor | None = None
+    # [B, P, W]
+    picture: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TwoInterventions:
+    """The changes to the attention to the text and to the picture, or None for no change."""
+
+    text: LayerInterventions | None = None
+    picture: LayerInterventions | None = None
+
+
+NO_INTERVENTIONS = TwoInterventions()
+
+
+@dataclass(frozen=True, slots=True)
+class TwoAreaMemories:
+    """The cached memories that are present, which a decoder attends to at every step."""
+
+    present: tuple[AreaMemory, ...]
+
+    @property
+    def batch(self) -> int:
+        """The number of examples."""
+        return self.present[0].batch
+
+    def attend(self, query_BHQD: Tensor) -> Tensor:
+        """Return the sum of the contexts [B, H, Q, D] from all memories."""
+        return torch.stack([memory.attend(query_BHQD) for memory in self.present]).sum(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The contribution of one memory."""
+
+    # Area weights [B, H, Q, R].
+    weights: Tensor
+    # The norm of each head's context [B, H, Q].
+    strength: Tensor
+
+
+class DoublyAttention(MultiHeadAttention):
+    """Attention to a text and a picture, with separate keys and values for each.
+
+    `key` and `value` belong to the text and have the names that they have in a model without
+    pictures. A checkpoint of a text-only model therefore fits the text's part. `picture` has its
+    own keys and values.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        text_areas: AreaOptions,
+        picture_areas: AreaOptions,
+        impl: str = "auto",
+    ) -> None:
+        super().__init__(width, heads, text_areas, impl)
+        self.picture = KeysAndValues(width, heads, picture_areas, impl)
+
+    def attend_both(
+        self,
+        query_BQW: Tensor,
+        memories: Memories,
+        need_weights: bool = False,
+        interventions: TwoInterventions = NO_INTERVENTIONS,
+    ) -> tuple[Tensor, dict[str, Share]]:
+        """Attend to both memories.
+
+        Returns:
+            The context [B, Q, W] and, with `need_weights`, the contributions of "text" and
+            "picture".
+        """
+        query_BHQD = self.split_heads(self.query(query_BQW))
+        contexts, shares = [], {}
+        if memories.text is not None:
+            context, weights = self.attend(
+                query_BHQD,
+                memories.text,
+                memories.padding,
+                need_weights=need_weights,
+                interventions=interventions.text,
+            )
+            contexts.append(context)
+            if weights is not None:
+                shares["text"] = Share(weights, context.norm(dim=-1))
+        if memories.picture is not None:
+            context, weights = self.picture.attend(
+                query_BHQD,
+                memories.picture,
+                need_weights=need_weights,
+                interventions=interventions.picture,
+            )
+            contexts.append(context)
+            if weights is not None:
+                shares["picture"] = Share(weights, context.norm(dim=-1))
+        return self.merge_heads(torch.stack(contexts).sum(0)), shares
+
+    def build_memories(
+        self, memories: Memories, interventions: TwoInterventions = NO_INTERVENTIONS
+    ) -> TwoAreaMemories:
+        """Pool the keys and values of both memories once."""
+        present = []
+        if memories.text is not None:
+            present.append(self.build_memory(memories.text, memories.padding, interventions.text))
+        if memories.picture is not None:
+            picture = self.picture.build_memory(
+                memories.picture, interventions=interventions.picture
+            )
+            present.append(picture)
+        return TwoAreaMemories(tuple(present))

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
-from areaviz.attention.memory import AreaMemory, CachedMemory
+from areaviz.attention.multihead import AreaMemory, CachedMemory
 from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
 from areaviz.decoding.beam import search_by_alpha
 from areaviz.decoding.greedy import greedy_search

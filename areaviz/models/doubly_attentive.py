@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
-from areaviz.attention.two_memories import (
+from areaviz.attention.multihead import (
     NO_INTERVENTIONS,
     DoublyAttention,
     Memories,

@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
-from areaviz.attention.memory import AreaMemory, CachedMemory
-from areaviz.attention.multihead import MultiHeadAttention
-from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.attention.multihead import AreaMemory, CachedMemory, MultiHeadAttention
+from areaviz.attention.pooled import LEARNED_KEYS
 from areaviz.trace.errors import InputError
 
 

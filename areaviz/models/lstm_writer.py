@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
-from areaviz.attention.memory import AreaMemory
-from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.multihead import AreaMemory, MultiHeadAttention
 from areaviz.models.network import Pass
 from areaviz.models.recurrent import SITE, RecurrentStepper, RecurrentWriter, State
 

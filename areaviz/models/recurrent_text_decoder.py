@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
-from areaviz.attention.memory import AreaMemory
-from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.multihead import AreaMemory, MultiHeadAttention
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.layers import AreaChoices

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.stn import find_corners_px, sample_quadrilateral
+from areaviz.attention.hard import find_corners_px, sample_quadrilateral
 from areaviz.models.classifier_pass import ClassifierPass, add_coordinates, stack_looks
 from areaviz.models.context_network import build_convolutions, make_coarse_view
 from areaviz.models.stn import build_convolutional_reader

@@ -3,7 +3,7 @@
 Chorowski et al. 2015; multimedia paper Fig. 8. Two convolutions turn every four frames of the
 spectrogram into one item, a bidirectional GRU reads the items, and another GRU writes. Before each
 digit it attends to the items by their content, by the previous location or by both
-(`areaviz.attention.location`).
+(`areaviz.attention.additive`).
 
 Shapes: B recordings, N = B * K rows of K beams per recording, F frames, H = F / 2, E bands, M
 items, T target items, W width, C = 2 W channels of an item, V vocabulary.
@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.additive import ItemMemory
-from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
-from areaviz.attention.location import (
+from areaviz.attention.additive import (
     SCORINGS,
+    ItemMemory,
     LocationAttention,
     compute_weights,
     make_first_weights,
 )
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.media.sounds import HOP
 from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (

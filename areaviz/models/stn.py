@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.stn import find_corners_px, sample_quadrilateral
+from areaviz.attention.hard import find_corners_px, sample_quadrilateral
 from areaviz.models.classifier_pass import ClassifierPass
 
 

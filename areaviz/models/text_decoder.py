@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
-from areaviz.attention.memory import AreaMemory
+from areaviz.attention.multihead import AreaMemory
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, compute_token_log_probabilities
 from areaviz.models.layers import EncoderLayer, TransformerOptions, initialise_weights

@@ -15,10 +15,10 @@ import torch
 from filelock import FileLock
 from torch import Tensor, nn
 
-from areaviz.attention import kernels
+from areaviz.attention import area
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.multihead import KeysAndValues
-from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.attention.pooled import LEARNED_KEYS
 from areaviz.trace.safe_files import write_whole_file
 from areaviz.training.config import TrainConfig
 
@@ -141,6 +141,6 @@ def optimise_for_training(network: Network, device: torch.device) -> Network:
 
 
 def _choose_fastest_form(areas: AreaOptions) -> str:
-    if kernels.is_available():
+    if area.has_cpu_kernel():
         return "auto"
     return "pooled" if areas.key_mode in LEARNED_KEYS or areas.size_bias else "auto"

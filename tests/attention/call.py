@@ -7,8 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from areaviz.attention.area import AreaOptions, area_attention
-from areaviz.attention.masks import combine_masks
-from areaviz.attention.spec import AreaResult, AreaSpec
+from areaviz.attention.pooled import AreaResult, AreaSpec, combine_masks
 from areaviz.trace.areas import AreaGrid
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from areaviz.attention import area, kernels
+from areaviz.attention import area
 from benchmarks.summed_table import table
 from tests.attention.direct import direct
 
@@ -22,14 +22,14 @@ OF_THE_C_KERNEL = ("test_build", "test_cpu")
 def forms_to_compare_with() -> Iterator[None]:
     """Register the literal and the summed-area-table implementations with the others."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(area, "FORMS", {**area.FORMS, "direct": direct, "table": table})
+        patch.setattr(area, "AREA_FORMS", {**area.AREA_FORMS, "direct": direct, "table": table})
         yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the C kernel's tests without a compiler. In CI they stay, and fail."""
     mine = [item for item in items if item.path.stem in OF_THE_C_KERNEL]
-    if mine and not kernels.is_available() and "CI" not in os.environ:
+    if mine and not area.has_cpu_kernel() and "CI" not in os.environ:
         config.stash[LEFT_OUT] = len(mine)
         config.hook.pytest_deselected(items=mine)
         items[:] = [item for item in items if item not in mine]

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from areaviz.attention.pooled import attend_to_areas
-from areaviz.attention.spec import AreaResult, AreaSpec
+from areaviz.attention.pooled import AreaResult, AreaSpec, attend_to_areas
 
 _POOL: dict[str, Callable[[Tensor], Tensor]] = {
     "mean": lambda items: items.mean(-2),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention.features import AreaFeatures
-from areaviz.attention.spec import AreaResult
+from areaviz.attention.keys import AreaFeatures
+from areaviz.attention.pooled import AreaResult
 from tests import reference
 from tests.attention.call import attend, attended
 from tests.sampled import sampled

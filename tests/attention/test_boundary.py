@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from areaviz.attention.boundary import AreaScores, BoundaryKeys, compute_area_logits
-from areaviz.attention.features import AreaFeatures
-from areaviz.attention.spec import AreaResult
+from areaviz.attention.keys import AreaFeatures, AreaScores, BoundaryKeys, compute_area_logits
+from areaviz.attention.pooled import AreaResult
 from areaviz.trace.areas import AreaGrid
 from tests import reference
 from tests.attention.call import attend, attended
@@ -203,7 +202,7 @@ def test_block_size_does_not_change_the_result(impl: str, monkeypatch: pytest.Mo
     }
     found = []
     for block in (1 << 20, 1 << 9):
-        monkeypatch.setattr("areaviz.attention.blocks.CPU_BLOCK", block)
+        monkeypatch.setattr("areaviz.attention.streamed.CPU_BLOCK", block)
         output = attended(*inputs, **options, key_padding_mask=padding)
         found.append(
             (output, *torch.autograd.grad(output.square().sum(), [*inputs, *keys.parameters()]))

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.location import (
+from areaviz.attention.additive import (
     SCORINGS,
     LocationAttention,
     compute_weights,

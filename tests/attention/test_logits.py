@@ -12,11 +12,9 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.area import area_attention
-from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.features import AreaFeatures
-from areaviz.attention.logits import compute_logit_terms, has_parts
-from areaviz.attention.masks import combine_masks
-from areaviz.attention.spec import AreaSpec, KeyModule
+from areaviz.attention.keys import AreaFeatures, BoundaryKeys
+from areaviz.attention.multihead import compute_logit_terms, has_parts
+from areaviz.attention.pooled import AreaSpec, KeyModule, combine_masks
 from areaviz.trace.areas import Area, AreaGrid, FloatArray
 from areaviz.trace.derived import Logits
 

@@ -10,8 +10,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.attention.features import AreaFeatures, compute_area_std
-from areaviz.attention.pooling import box_moments, pool_areas, pool_ending_areas
+from areaviz.attention.keys import (
+    AreaFeatures,
+    box_moments,
+    compute_area_std,
+    pool_areas,
+    pool_ending_areas,
+)
 from areaviz.trace.areas import Area, AreaGrid
 from benchmarks.summed_table import table_sums
 from tests import reference

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.stn import find_corners_px, sample_quadrilateral
+from areaviz.attention.hard import find_corners_px, sample_quadrilateral
 
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 ZOOM = [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]]

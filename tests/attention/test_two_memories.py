@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.multihead import MultiHeadAttention
-from areaviz.attention.two_memories import DoublyAttention, Memories
+from areaviz.attention.multihead import DoublyAttention, Memories, MultiHeadAttention
 
 WIDTH, HEADS = 8, 2
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from areaviz.attention.stn import sample_quadrilateral
+from areaviz.attention.hard import sample_quadrilateral
 from areaviz.models.checkpoint import save_weights
 from areaviz.models.classifier_pass import (
     ClassifierPass,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.attention.additive import SCORINGS
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.attention.location import SCORINGS
 from areaviz.data.tokenizer import START
 from areaviz.media.sounds import WINDOW
 from areaviz.models.decoder import compute_token_log_probabilities

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.attention.kernels import build
+from areaviz.attention.kernels import cpu
 
 
 @pytest.fixture
@@ -16,24 +16,24 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty cache folder, and use sources that compile at once."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "small.c").write_text("int lanes(void) { return 4; }")
-    monkeypatch.setattr(build, "HOME", tmp_path)
-    monkeypatch.setattr(build, "SOURCES", ("small.c",))
+    monkeypatch.setattr(cpu, "HOME", tmp_path)
+    monkeypatch.setattr(cpu, "SOURCES", ("small.c",))
     return tmp_path / "areaviz" / "kernels"
 
 
 def test_kernel_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert build.load_library("plain C") is not None
+    assert cpu.load_library("plain C") is not None
     (kept,) = cache.iterdir()
     written = kept.stat().st_mtime_ns
-    monkeypatch.setattr(build, "_compile_library", lambda *parts: pytest.fail("compiled again"))
-    assert build.load_library("plain C") is not None
+    monkeypatch.setattr(cpu, "_compile_library", lambda *parts: pytest.fail("compiled again"))
+    assert cpu.load_library("plain C") is not None
     assert kept.stat().st_mtime_ns == written and not cache.stat().st_mode & 0o077
 
 
 def test_cache_folder_writable_by_others_is_refused(cache: Path) -> None:
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    assert build.load_library("plain C") is not None
+    assert cpu.load_library("plain C") is not None
     assert not list(cache.iterdir())
 
 
@@ -41,8 +41,8 @@ def test_cache_folder_writable_by_others_is_refused(cache: Path) -> None:
 def test_missing_compiler_gives_no_kernel(
     cache: Path, monkeypatch: pytest.MonkeyPatch, compiler: str | None
 ) -> None:
-    monkeypatch.setattr(build.shutil, "which", lambda name: compiler)
-    assert build.load_library("plain C") is None
+    monkeypatch.setattr(cpu.shutil, "which", lambda name: compiler)
+    assert cpu.load_library("plain C") is None
     assert not cache.exists() or not list(cache.iterdir())
 
 

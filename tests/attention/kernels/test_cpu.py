@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.kernels import build
+from areaviz.attention.kernels import cpu
+from areaviz.attention.keys import BoundaryKeys
 from tests.attention.call import attend, attended
 
 CAPABLE = torch.backends.cpu.get_cpu_capability()
@@ -36,8 +36,8 @@ GRIDS = [
 def vectors(capability: str) -> Iterator[None]:
     """Use the kernel as compiled for a processor with the given vector instructions."""
     with pytest.MonkeyPatch.context() as patch:
-        kernel = build.load_library(capability)
-        patch.setattr(build, "get_library", lambda: kernel)
+        kernel = cpu.load_library(capability)
+        patch.setattr(cpu, "get_library", lambda: kernel)
         yield
 
 
@@ -251,7 +251,7 @@ def test_auto_prefers_kernel_and_falls_back_to_torch(
     run: Callable[[str], Tensor] = lambda impl: attended(*inputs, area_size=4, impl=impl)  # noqa: E731
     assert torch.equal(run("auto"), run("fused"))
     streamed = run("streamed")
-    monkeypatch.setattr(build, "get_library", lambda: None)
+    monkeypatch.setattr(cpu, "get_library", lambda: None)
     assert torch.equal(run("auto"), streamed)
     with pytest.raises(ValueError, match="with a C compiler"):
         run("fused")

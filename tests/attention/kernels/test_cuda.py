@@ -14,10 +14,9 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.area import choose_impl
-from areaviz.attention.kernels import cpu, cuda
-from areaviz.attention.kernels.flex import Tools
-from areaviz.attention.masks import ItemMask
-from areaviz.attention.spec import AreaSpec
+from areaviz.attention.kernels import cpu, gpu
+from areaviz.attention.kernels.gpu import Tools
+from areaviz.attention.pooled import AreaSpec, ItemMask
 from areaviz.trace.areas import AreaGrid
 from tests.attention.call import attended
 from tests.attention.kernels.test_flex import SLOW
@@ -28,9 +27,9 @@ CAUSAL = AreaSpec(GRID, 0.5, ItemMask(causal=True))
 
 @pytest.fixture(autouse=True)
 def every_kind_is_new() -> Iterator[None]:
-    cuda.run_trial.cache_clear()
+    gpu.run_trial.cache_clear()
     yield
-    cuda.run_trial.cache_clear()
+    gpu.run_trial.cache_clear()
 
 
 Inputs = tuple[Tensor, Tensor, Tensor]
@@ -54,9 +53,9 @@ def a_gpu(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> list[tuple[int, ...]
         called.append(tuple(query.shape))
         return tools.attention(query, *rest, **options)
 
-    monkeypatch.setattr(cpu, "supports", lambda *_: False)
-    monkeypatch.setattr(cuda, "supports", lambda *_: True)
-    monkeypatch.setattr(cuda, "get_compiled_tools", lambda: tools._replace(attention=attention))
+    monkeypatch.setattr(cpu, "supports_cpu", lambda *_: False)
+    monkeypatch.setattr(gpu, "supports_gpu", lambda *_: True)
+    monkeypatch.setattr(gpu, "get_compiled_tools", lambda: tools._replace(attention=attention))
     return called
 
 
@@ -98,7 +97,7 @@ def is_none(*given: Any, **options: Any) -> Tensor:
 def test_failed_trial_is_reported_once_and_falls_back(
     monkeypatch: pytest.MonkeyPatch, attention: Any, reason: str
 ) -> None:
-    monkeypatch.setattr(cuda, "is_worthwhile", lambda *_: True)
+    monkeypatch.setattr(gpu, "is_gpu_worthwhile", lambda *_: True)
     called = a_gpu(monkeypatch, SLOW._replace(attention=attention))
     expected = attended(*inputs(), area_size=3, is_causal=True, impl="pooled")
     with pytest.warns(RuntimeWarning, match=reason):
@@ -115,7 +114,7 @@ def test_full_device_is_not_a_failed_trial(monkeypatch: pytest.MonkeyPatch) -> N
         raise torch.OutOfMemoryError
 
     with pytest.raises(torch.OutOfMemoryError):
-        cuda.compare_with_pooled(*inputs(), CAUSAL, SLOW._replace(attention=full))
+        gpu.compare_with_pooled(*inputs(), CAUSAL, SLOW._replace(attention=full))
 
 
 def test_explicit_fused_request_reports_failed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +132,7 @@ def test_trial_uses_masks_and_biases_of_its_examples() -> None:
         size_bias=torch.randn(3, 2, 3),
         multipliers=torch.rand(2, 1, 15),
     )
-    assert cuda.compare_with_pooled(*examples, spec, SLOW) is None
+    assert gpu.compare_with_pooled(*examples, spec, SLOW) is None
 
 
 def test_torch_recompile_limit_covers_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,11 +144,11 @@ def test_torch_recompile_limit_covers_all_kinds(monkeypatch: pytest.MonkeyPatch)
 
     a_gpu(monkeypatch, SLOW._replace(attention=attention))
     attended(*inputs(), area_size=3, impl="fused")
-    assert limits == [cuda.MAX_KINDS, cuda.MAX_KINDS]
+    assert limits == [gpu.MAX_KINDS, gpu.MAX_KINDS]
 
 
-def kind(spec: AreaSpec, given: Inputs | None = None) -> cuda.Kind:
-    return cuda.Kind.from_call(*(given or inputs()), spec)
+def kind(spec: AreaSpec, given: Inputs | None = None) -> gpu.Kind:
+    return gpu.Kind.from_call(*(given or inputs()), spec)
 
 
 def test_calls_of_a_kind_differ_only_in_lengths() -> None:
@@ -173,13 +172,13 @@ def test_compiling_pays_only_for_large_masked_training() -> None:
     grid = AreaGrid(1, 2048, 1, 5)
     masked, plain = AreaSpec(grid, 1.0, ItemMask(causal=True)), AreaSpec(grid, 1.0)
     biased = AreaSpec(grid, 1.0, size_bias=torch.empty(8, 5, device="meta"))
-    assert cuda.is_worthwhile(many, masked) and cuda.is_worthwhile(many, biased)
-    assert not cuda.is_worthwhile(few, masked) and not cuda.is_worthwhile(many, plain)
+    assert gpu.is_gpu_worthwhile(many, masked) and gpu.is_gpu_worthwhile(many, biased)
+    assert not gpu.is_gpu_worthwhile(few, masked) and not gpu.is_gpu_worthwhile(many, plain)
     with torch.no_grad():
-        assert not cuda.is_worthwhile(many, masked)
+        assert not gpu.is_gpu_worthwhile(many, masked)
 
 
 def test_gpu_default_is_torch_attention_to_pooled_keys() -> None:
     assert choose_impl(CAUSAL, torch.device("cuda")) == "pooled"
     assert choose_impl(CAUSAL, torch.device("cpu")) == "streamed"
-    assert not cuda.supports(*inputs(), CAUSAL)
+    assert not gpu.supports_gpu(*inputs(), CAUSAL)

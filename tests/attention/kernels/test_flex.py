@@ -19,11 +19,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from areaviz.attention import area
-from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.features import AreaFeatures
-from areaviz.attention.kernels.flex import Tools, compute_with_flex
-from areaviz.attention.masks import ItemMask
-from areaviz.attention.spec import AreaSpec
+from areaviz.attention.kernels.gpu import Tools, compute_with_flex
+from areaviz.attention.keys import AreaFeatures, BoundaryKeys
+from areaviz.attention.pooled import AreaSpec, ItemMask
 from areaviz.trace.areas import AreaGrid
 from tests.attention.call import attend, attended
 from tests.attention.test_area import MODES, Case, cases
@@ -61,7 +59,7 @@ def a_form_like_the_others() -> Any:
             "slow flex": partial(compute_with_flex, tools=SLOW),
             "flex": partial(compute_with_flex, tools=TORCHS),
         }
-        patch.setattr(area, "FORMS", {**area.FORMS, **forms})
+        patch.setattr(area, "AREA_FORMS", {**area.AREA_FORMS, **forms})
         # Otherwise torch compiles for every shape. The test of gradients resets this.
         patch.setattr(torchs, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
         yield
