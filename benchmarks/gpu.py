@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.multihead import AreaMemory, CachedMemory
-from areaviz.models.layers import BaseDecoderLayer
-from areaviz.models.transformer import Transformer, TransformerConfig, find_padding
+from areaviz.models.network import BaseDecoderLayer
+from areaviz.models.translation import Transformer, TransformerConfig, find_padding
 from benchmarks.attention import BASE, Attention, Case, asked, boundary, call, output, regular
 from benchmarks.gpu_clock import Clock, Run, milliseconds, ratio
 from benchmarks.report import markdown, processor, publish

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.models.translation import Transformer, TransformerConfig
 from areaviz.training.task import optimise_for_training
 from benchmarks.report import command, markdown, processor, publish
 

@@ -14,21 +14,20 @@ from typing import Any
 import torch
 
 from areaviz.cards.card import Card, write_card
-from areaviz.data.story_questions import split_sentence
-from areaviz.data.tokenizer import Tokenizer
 from areaviz.measures.references import make_flat_tree
-from areaviz.models.captioner import CaptionerConfig
-from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.digit_reader import NETWORKS
-from areaviz.models.doubly_attentive import TwoMemoriesConfig
-from areaviz.models.generation_registry import GENERATION_NETWORKS
-from areaviz.models.lstm import LstmConfig
-from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
-from areaviz.models.pointer import PointerConfig, PointerNetwork
-from areaviz.models.ram import RamConfig
-from areaviz.models.speech_recognizer import ListenerConfig
-from areaviz.models.text_decoder import TextDecoderConfig
-from areaviz.models.video_captioner import WatcherConfig
+from areaviz.models.base import TOKENIZER, save_weights
+from areaviz.models.captions import CaptionerConfig
+from areaviz.models.clips import WatcherConfig
+from areaviz.models.digit_reader import DIGIT_NETWORKS
+from areaviz.models.digits import RamConfig
+from areaviz.models.generation import GENERATION_NETWORKS
+from areaviz.models.language import TextDecoderConfig
+from areaviz.models.picture_translation import TwoMemoriesConfig
+from areaviz.models.points import PointerConfig, PointerNetwork
+from areaviz.models.speech import ListenerConfig
+from areaviz.models.stories import MemoryConfig, MemoryNetwork, split_sentence
+from areaviz.models.tokenizer import Tokenizer
+from areaviz.models.translation import LstmConfig
 from areaviz.samples.own_media import get_clip_sample
 from areaviz.trace.changes import Change, Hide, Weigh
 from areaviz.trace.request import Request
@@ -194,7 +193,7 @@ def _card(name: str, task: str, family: str) -> Card:
 
 _NETWORKS: Mapping[str, Callable[[Any], torch.nn.Module]] = {
     **{family: made for family, (_, made) in GENERATION_NETWORKS.items()},
-    **{family: made for family, (_, made) in NETWORKS.items()},
+    **{family: made for family, (_, made) in DIGIT_NETWORKS.items()},
     "memory": MemoryNetwork,
     "pointer": PointerNetwork,
 }

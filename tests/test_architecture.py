@@ -18,7 +18,7 @@ def test_walk_sees_the_app() -> None:
         "areaviz",
         "areaviz.trace.areas",
         "areaviz.draw.view",
-        "areaviz.models.transformer",
+        "areaviz.models.translation",
     } <= names
 
 
@@ -50,7 +50,7 @@ BROKEN = [
     ("areaviz.attention.area", "from areaviz.data import batches", "layer 1 from layer 1"),
     (
         "areaviz.draw.view",
-        "from areaviz.models.transformer import Model",
+        "from areaviz.models.translation import Model",
         "layer 2 from layer 1",
     ),
     ("areaviz.backend.local", "from areaviz.training import loop", "layer 3 from layer 3"),

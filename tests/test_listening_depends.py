@@ -9,7 +9,7 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.measures.references import count_edits, find_boundary_hits
 from areaviz.models.generation import GenerationModel
-from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
+from areaviz.models.speech import SAMPLES_PER_ITEM
 from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.areas import FloatArray

@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.measures.spans import find_word_runs
-from areaviz.models.recurrent import SITE
+from areaviz.models.recurrent import RECURRENT_SITE
 from areaviz.samples.reasoning import SENTENCES, separate_punctuation
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.kinds import is_opening, read_tree
@@ -58,7 +58,7 @@ def test_most_samples_get_a_whole_tree_of_their_words(backend: LocalBackend) -> 
 
 def bracket_attention(trace: Trace, head: int) -> FloatArray:
     """Return each word's attention from every opening bracket: float32 [brackets, words]."""
-    shares = item_shares(trace.maps[SITE], 0, head)
+    shares = item_shares(trace.maps[RECURRENT_SITE], 0, head)
     words = [shares[:, start:end].sum(1) for start, end in find_word_runs(trace.fields["source"])]
     rows = [number for number, token in enumerate(tree_of(trace)) if is_opening(token)]
     found: FloatArray = np.stack(words, 1)[rows]
@@ -75,7 +75,7 @@ def test_equal_brackets_attend_to_words_of_their_sentence(
     second = backend.trace(Request(NAME, other, target=tree))
     assert tree_of(second) == tree.split()
     apart_most = []
-    for head in range(first.maps[SITE].heads):
+    for head in range(first.maps[RECURRENT_SITE].heads):
         moved = np.abs(bracket_attention(first, head) - bracket_attention(second, head))
         apart_most.append(moved.max())
     assert max(apart_most) > 0.2

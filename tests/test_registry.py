@@ -14,9 +14,8 @@ from areaviz.cards.tasks import TASKS
 from areaviz.draw.view import View, figure_caption
 from areaviz.models import MODELS
 from areaviz.models.digit_reader import DigitReader
-from areaviz.models.dram import Dram, DramConfig
-from areaviz.models.pointer import PointerConfig, PointerNetwork
-from areaviz.models.pointing_model import PointingModel
+from areaviz.models.digits import Dram, DramConfig
+from areaviz.models.points import PointerConfig, PointerNetwork, PointingModel
 from areaviz.samples.own_media import (
     get_clip_sample,
     get_picture_sample,

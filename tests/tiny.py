@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from areaviz.cards.card import Card, write_card
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.models.base import TOKENIZER, save_weights
+from areaviz.models.tokenizer import Tokenizer
+from areaviz.models.translation import Transformer, TransformerConfig
 
 SENTENCES = [
     "A small dog runs over the grass.",

@@ -1,6 +1,6 @@
 """Gradient times input, which attributes scores of any torch network to its inputs.
 
-Our networks (`areaviz/models/attribution.py`) and external models
+Our networks (`areaviz/models/generation.py`) and external models
 (`areaviz/adapters/gradient_attribution.py`) both use it.
 Shapes: B examples, here always one, T scores, N items.
 """

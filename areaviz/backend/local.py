@@ -20,8 +20,12 @@ from areaviz.backend.job import convert_to_sentence
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, find_successor, read_card
 from areaviz.models import FOLDERS, MODELS
-from areaviz.models.base import ExplainingModel, Family, Model, OnStep, check_abilities
-from areaviz.models.device import (
+from areaviz.models.base import (
+    ExplainingModel,
+    Family,
+    Model,
+    OnStep,
+    check_abilities,
     choose_device,
     describe_device,
     free_memory,

@@ -27,7 +27,7 @@ def digests(
     A card without digests gets them. Existing digests only change if --renew names the model.
     """
     # Imported late, because it imports torch.
-    from areaviz.models.checkpoint import compute_digests, share_tokenizers
+    from areaviz.models.base import compute_digests, share_tokenizers
 
     if share:
         for path in share_tokenizers(checkpoints):

@@ -257,7 +257,7 @@ def check_models(given: list[str]) -> list[str]:
         # Imported late, so that other commands do not wait for torch.
         from areaviz.adapters.folder_card import read_folder
         from areaviz.adapters.weights import count_free_bytes, count_weights, format_bytes
-        from areaviz.models.device import choose_device
+        from areaviz.models.base import choose_device
 
         found = read_folder(place)
         weights, free = (

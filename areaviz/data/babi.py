@@ -9,7 +9,7 @@ import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from areaviz.data.story_questions import Question
+from areaviz.models.stories import Question
 
 TASKS = range(1, 21)
 VALID_SHARE = 10

@@ -18,7 +18,7 @@ from areaviz.data.jhmdb import Film, read_films, read_frames
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.action_classifier import ActionClassifier
 from areaviz.models.generation import GenerationModel
-from areaviz.models.recurrent import SITE
+from areaviz.models.recurrent import RECURRENT_SITE
 from areaviz.samples.dataset import FUNCTION_WORDS
 from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares, query_dependence
@@ -65,7 +65,7 @@ def evaluate_films(model: GenerationModel, data: Path, split: str, options: Opti
     figures["nats_other"] = -_average_log_probability(_trace_one_by_one(model, swapped))
     attention = {}
     if model.network.config.layers and options.traces:
-        attention[f"{SITE}, {split}"] = measure_attention(model, traces[: options.traces])
+        attention[f"{RECURRENT_SITE}, {split}"] = measure_attention(model, traces[: options.traces])
     return Measured(figures, attention, outputs=written)
 
 
@@ -114,7 +114,7 @@ def measure_attention(model: GenerationModel, traces: Sequence[Trace]) -> dict[s
     rng = np.random.default_rng(0)
     most, least, chance, bits, multi = [], [], [], [], []
     for trace in traces:
-        attention = trace.maps[SITE]
+        attention = trace.maps[RECURRENT_SITE]
         shares_TF = item_shares(attention, 0, None)
         order = np.argsort(-shares_TF.mean(0), kind="stable").tolist()
         most.append(_remove_frames(trace, order[:HIDDEN_FRAMES]))

@@ -26,7 +26,7 @@ from areaviz.measures.pointing import (
     find_centres_inside,
 )
 from areaviz.metrics.area_hits import compute_area_hits
-from areaviz.models.generation import BATCH, GenerationModel
+from areaviz.models.generation import GENERATION_BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
 from areaviz.samples.dataset import Box, GroundedSentence
 from areaviz.samples.scenes import TIE, make_scenes
@@ -189,8 +189,8 @@ def _read_attention(
     """Return the attention of the model with every sentence given, computed in batches."""
     network = model.network
     weights: list[Sequence[Floats]] = []
-    for first in range(0, len(pictures), BATCH):
-        part = range(first, min(first + BATCH, len(pictures)))
+    for first in range(0, len(pictures), GENERATION_BATCH):
+        part = range(first, min(first + GENERATION_BATCH, len(pictures)))
         run = model.attend(
             [
                 Request(model.card.name, "", picture=pictures[i], target=sentences[i].text)

@@ -19,7 +19,7 @@ from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.word_links import read_linked
 from areaviz.evaluation.links import compute_error_rates
 from areaviz.measures.heads import HeadCounts, count_heads, find_largest
-from areaviz.models.device import choose_device
+from areaviz.models.base import choose_device
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

@@ -15,7 +15,7 @@ from areaviz.cards.card import Card, Opening, read_card, write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.evaluation.tasks import EVALUATIONS
 from areaviz.models import MODELS
-from areaviz.models.device import choose_device
+from areaviz.models.base import choose_device
 from areaviz.trace.errors import InputError, check_choice
 
 Place = tuple[int, int]

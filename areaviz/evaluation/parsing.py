@@ -25,7 +25,7 @@ from areaviz.measures.references import (
 )
 from areaviz.measures.spans import Array
 from areaviz.models.generation import GenerationModel
-from areaviz.models.recurrent import SITE
+from areaviz.models.recurrent import RECURRENT_SITE
 from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.request import Request
 
@@ -47,7 +47,9 @@ def evaluate_parsing(model: GenerationModel, data: Path, split: str, options: Op
     if not options.traces:
         return written
     attention = {
-        f"{SITE}, {split}": measure_bracket_spans(model, sentences[: options.traces], data)
+        f"{RECURRENT_SITE}, {split}": measure_bracket_spans(
+            model, sentences[: options.traces], data
+        )
     }
     return Measured(written.figures, attention, outputs=written.outputs, chosen=written.chosen)
 
@@ -152,7 +154,7 @@ def _count_hits(model: GenerationModel, sentences: Sentences) -> tuple[SpanHits,
     hits, bits, heads = [], [], model.network.config.heads
     for one in sentences:
         trace = model.trace([Request(model.card.name, one.text, target=one.tree)])[0]
-        attention = trace.maps[SITE]
+        attention = trace.maps[RECURRENT_SITE]
         openings = list_openings(one.tree, trace.fields[attention.memory], attention.grid.max_width)
         hits.append(count_span_hits(attention, openings))
         shares = [item_shares(attention, attention.layers - 1, head) for head in range(heads)]

@@ -26,9 +26,9 @@ from areaviz.measures.pointing import (
     compute_pointing_figures,
     find_centres_inside,
 )
-from areaviz.models.doubly_attentive import SITES
-from areaviz.models.generation import BATCH, GenerationModel
+from areaviz.models.generation import GENERATION_BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
+from areaviz.models.picture_translation import SITES
 from areaviz.samples.dataset import Box
 from areaviz.samples.scenes import Scene, make_scenes
 from areaviz.trace.areas import AreaGrid, sum_coverage
@@ -213,8 +213,8 @@ def _measure_attention(
 def iterate_passes(model: GenerationModel, held: PicturePairs) -> Iterator[Looked]:
     """Yield the attention on every example with its true picture."""
     requests = _make_given_requests(model, held)
-    for first in range(0, len(requests), BATCH):
-        part = requests[first : first + BATCH]
+    for first in range(0, len(requests), GENERATION_BATCH):
+        part = requests[first : first + GENERATION_BATCH]
         run = model.attend(part)
         layers = [layer.float().cpu().numpy() for layer in run.weights[SITES["picture"]]]
         weights_BLHTA = np.stack(layers, 1)

@@ -13,9 +13,14 @@ from torch import Tensor
 
 from areaviz.attention.interventions import UNCHANGED
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.models.point_batches import PointBatch, arrange_for_reading, make_point_batch
-from areaviz.models.pointer import PointerNetwork, make_invalid_choices_mask
-from areaviz.models.pointing_model import PointingModel
+from areaviz.models.points import (
+    PointBatch,
+    PointerNetwork,
+    PointingModel,
+    arrange_for_reading,
+    make_invalid_choices_mask,
+    make_point_batch,
+)
 from areaviz.samples.reasoning import (
     PointSets,
     compute_signed_area,

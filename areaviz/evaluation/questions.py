@@ -14,11 +14,14 @@ import torch
 from torch import Tensor
 
 from areaviz.data.babi import read_questions
-from areaviz.data.story_questions import Question
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.models.answering_model import AnsweringModel
-from areaviz.models.memory_network import MemoryNetwork
-from areaviz.models.question_batches import QuestionLibrary, iterate_batches
+from areaviz.models.stories import (
+    AnsweringModel,
+    MemoryNetwork,
+    Question,
+    QuestionLibrary,
+    iterate_batches,
+)
 
 
 @dataclass(slots=True)

@@ -13,17 +13,16 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from areaviz.data.batches import group_by_length, pad_rows, shift_targets
 from areaviz.data.multi30k import read_captions
-from areaviz.data.tokenizer import PAD, START
 from areaviz.evaluation.heads import get_figures_of_head, measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.opening_choice import AT_LEAST, choose_openings
 from areaviz.evaluation.spans import compare_spans, measure_heads_at_places
 from areaviz.measures.heads import choose_span_head
 from areaviz.metrics.ngrams import NGrams
-from areaviz.models.language_model import LanguageModel
-from areaviz.models.text_decoder import SITE
+from areaviz.models.generation import LanguageModel
+from areaviz.models.language import SITE
+from areaviz.models.tokenizer import PAD, START, group_by_length, pad_rows, shift_targets
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 

@@ -19,8 +19,8 @@ from areaviz.measures.heads import compute_diagonal_dependence
 from areaviz.measures.pointing import PointedWords
 from areaviz.measures.references import compute_error_rate, find_boundary_hits, find_items_inside
 from areaviz.models.generation import GenerationModel
-from areaviz.models.recurrent import SITE
-from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
+from areaviz.models.recurrent import RECURRENT_SITE
+from areaviz.models.speech import SAMPLES_PER_ITEM
 from areaviz.trace.query import query_dependence
 from areaviz.trace.request import Request, Sound
 
@@ -51,13 +51,15 @@ def evaluate_speech(model: GenerationModel, data: Path, split: str, options: Opt
     known = draw_strings(read_recordings(data, "val"), 4, STRINGS, COUNTS, REPEATS)
     attention = measure_attention(model, weights, strings, known)
     words = collect_pointed_words(weights, strings)
-    opening = choose_moment_opening(model.card, SITE, words, split, "digits of validation strings")
-    if SITE in opening:
+    opening = choose_moment_opening(
+        model.card, RECURRENT_SITE, words, split, "digits of validation strings"
+    )
+    if RECURRENT_SITE in opening:
         blank = collect_pointed_words(trace_weights(model.make_untrained(), strings), strings)
         attention |= measure_best_pointing(
-            "hit", words, blank, opening[SITE].best, attention, MOMENTS
+            "hit", words, blank, opening[RECURRENT_SITE].best, attention, MOMENTS
         )
-    return replace(written, attention={f"{SITE}, {split}": attention}, opening=opening)
+    return replace(written, attention={f"{RECURRENT_SITE}, {split}": attention}, opening=opening)
 
 
 def _write_transcripts(
@@ -114,7 +116,7 @@ def trace_weights(model: GenerationModel, strings: Sequence[Utterance]) -> list[
     for first in range(0, len(strings), AT_ONCE):
         part = strings[first : first + AT_ONCE]
         requests = [Request(model.card.name, "", sound=make_sound(o), target=o.text) for o in part]
-        weights_BTM = model.attend(requests).weights[SITE][0][:, 0].cpu().numpy()
+        weights_BTM = model.attend(requests).weights[RECURRENT_SITE][0][:, 0].cpu().numpy()
         for weights_TM, one in zip(weights_BTM, part, strict=True):
             found.append(weights_TM[: len(one.text) + 1])
     return found

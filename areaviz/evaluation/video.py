@@ -17,7 +17,7 @@ from areaviz.evaluation.measure import Measured, Options
 from areaviz.measures.heads import compute_diagonal_dependence
 from areaviz.measures.pointing import PointedWords
 from areaviz.models.generation import GenerationModel
-from areaviz.models.recurrent import SITE
+from areaviz.models.recurrent import RECURRENT_SITE
 from areaviz.samples.digits import CLIP_FUNCTION_WORDS, DigitBank, MovingDigit, make_moving_digits
 from areaviz.samples.own_media import make_clip
 from areaviz.trace.areas import FloatArray
@@ -54,11 +54,13 @@ def evaluate_video(model: GenerationModel, data: Path, split: str, options: Opti
     )
     attention = measure_attention(clips, traced, raw)
     words = collect_pointed_words(traced)
-    opening = choose_moment_opening(model.card, SITE, words, split, "words of validation clips")
-    if SITE in opening:
-        best, blank = opening[SITE].best, collect_pointed_words(raw)
+    opening = choose_moment_opening(
+        model.card, RECURRENT_SITE, words, split, "words of validation clips"
+    )
+    if RECURRENT_SITE in opening:
+        best, blank = opening[RECURRENT_SITE].best, collect_pointed_words(raw)
         attention |= measure_best_pointing("peak", words, blank, best, attention, MOMENTS)
-    return replace(written, attention={f"{SITE}, {split}": attention}, opening=opening)
+    return replace(written, attention={f"{RECURRENT_SITE}, {split}": attention}, opening=opening)
 
 
 def _write_sentences(
@@ -82,7 +84,7 @@ def collect_pointed_words(given: Given) -> PointedWords:
     """Return the weights of every action word, and which areas have their middle in the action."""
     found = []
     for trace, clip in given:
-        attention = trace.maps[SITE]
+        attention = trace.maps[RECURRENT_SITE]
         _, left_A, _, width_A = attention.grid.table().T
         middle_A = left_A + (width_A - 1) / 2
         queries, right = [], []
@@ -177,7 +179,7 @@ def _measure_words(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
         and whether the area has several frames. Then the bits of the sentence and of a diagonal,
         one number each.
     """
-    attention = trace.maps[SITE]
+    attention = trace.maps[RECURRENT_SITE]
     shares_TN = item_shares(attention, 0, None)
     peaks, firsts, areas, multi = [], [], [], []
     for word, window in enumerate(clip.gold()):

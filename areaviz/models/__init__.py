@@ -4,17 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.models.answering_model import AnsweringModel
 from areaviz.models.base import Family
-from areaviz.models.digit_reader import NETWORKS, DigitReader
-from areaviz.models.generation import GenerationModel
-from areaviz.models.generation_registry import GENERATION_NETWORKS
-from areaviz.models.language_model import LanguageModel
-from areaviz.models.pointing_model import PointingModel
+from areaviz.models.digit_reader import DIGIT_NETWORKS, DigitReader
+from areaviz.models.generation import GENERATION_NETWORKS, GenerationModel, LanguageModel
+from areaviz.models.points import PointingModel
+from areaviz.models.stories import AnsweringModel
 
 _OURS: Mapping[str, Family] = {
     **dict.fromkeys(GENERATION_NETWORKS, GenerationModel),
-    **dict.fromkeys(NETWORKS, DigitReader),
+    **dict.fromkeys(DIGIT_NETWORKS, DigitReader),
     **dict.fromkeys(("text decoder", "recurrent text decoder"), LanguageModel),
     "pointer": PointingModel,
     "memory": AnsweringModel,

@@ -1,50 +1,207 @@
-"""The model around a generating network, which turns a text, picture, sound or clip into a Trace.
+"""The models around generating networks: from a request to its output and its trace.
 
-It works for every subclass of `GenerationNetwork` in `GENERATION_NETWORKS`.
+The registry of networks comes first, then gradient times input. `GenerationModel` has an input
+and an output, and `LanguageModel` has one text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
+from areaviz.attention.gradients import (
+    collect_embeddings,
+    compute_gradient_times_input,
+    describe_too_many,
+)
 from areaviz.attention.interventions import LogitRecorder, NetworkInterventions
 from areaviz.cards.card import Card
-from areaviz.data.batches import pad_rows, shift_targets
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.decoding.stepper import Hypothesis
-from areaviz.models.attribution import AttributedRun, add_attribution
-from areaviz.models.base import OnStep
-from areaviz.models.checkpoint import load_tokenizer, load_weights
-from areaviz.models.decoder import LENGTH_PENALTY, search_outputs
-from areaviz.models.device import build_untrained, prepare_for_inference
-from areaviz.models.generation_registry import GENERATION_NETWORKS
-from areaviz.models.grammar_constraints import constrain_to_grammar
-from areaviz.models.inputs import INPUTS, Input
-from areaviz.models.network import GenerationNetwork, Pass
-from areaviz.models.output_notes import list_output_warnings
+from areaviz.models.base import (
+    OnStep,
+    build_untrained,
+    load_tokenizer,
+    load_weights,
+    prepare_for_inference,
+)
+from areaviz.models.captions import (
+    CaptionerConfig,
+    CaptionTransformer,
+    ShowAttendTell,
+    TellerConfig,
+)
+from areaviz.models.clips import VideoCaptioner, WatcherConfig
+from areaviz.models.decoding import Hypothesis, Stepper, constrain_to_grammar
+from areaviz.models.language import (
+    RecurrentTextDecoder,
+    RecurrentTextDecoderConfig,
+    TextDecoder,
+    TextDecoderConfig,
+)
+from areaviz.models.network import (
+    LENGTH_PENALTY,
+    GenerationNetwork,
+    Pass,
+    compute_token_log_probabilities,
+    search_outputs,
+)
+from areaviz.models.picture_translation import DoublyAttentiveTransformer, TwoMemoriesConfig
 from areaviz.models.recording import (
+    INPUTS,
+    Input,
+    TextInput,
     check_request_size,
+    check_size,
     compute_weights_bytes,
     format_log_probability,
     list_changeable_places,
+    list_output_warnings,
     make_attention_maps,
     make_output,
     make_target_fields,
     make_teacher_forced_output,
+    make_written_fields,
 )
-from areaviz.trace.derived import Logits
+from areaviz.models.speech import ListenerConfig, SpeechRecognizer
+from areaviz.models.tokenizer import END, Token, Tokenizer, pad_rows, shift_targets
+from areaviz.models.translation import (
+    Birnn,
+    BirnnConfig,
+    LstmConfig,
+    LstmTranslator,
+    Transformer,
+    TransformerConfig,
+)
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.derived import GRADIENT, WAYS, Logits, make_gradient_maps, make_rollout_maps
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 
+# The registry of networks that generate a sequence, by the family of their card.
+
+
+GENERATION_NETWORKS: Mapping[str, tuple[Any, Callable[[Any], GenerationNetwork]]] = {
+    "transformer": (TransformerConfig, Transformer),
+    "captioner": (CaptionerConfig, CaptionTransformer),
+    "teller": (TellerConfig, ShowAttendTell),
+    "birnn": (BirnnConfig, Birnn),
+    "lstm": (LstmConfig, LstmTranslator),
+    "listener": (ListenerConfig, SpeechRecognizer),
+    "watcher": (WatcherConfig, VideoCaptioner),
+    "doubly": (TwoMemoriesConfig, DoublyAttentiveTransformer),
+    "text decoder": (TextDecoderConfig, TextDecoder),
+    "recurrent text decoder": (RecurrentTextDecoderConfig, RecurrentTextDecoder),
+}
+"""Options and class of every generating network, by family."""
+
+
+# Gradient times input, which shows how the probability of an output changes with an input item.
+#
+# It complements attention, which shows what a model read. `areaviz/trace/derived.py` turns it
+# into maps.
+#
+# Shapes: B examples, always one here, T outputs, N items, W width of an embedding.
+
+
+@dataclass(frozen=True, slots=True)
+class AttributedRun:
+    """One run of a generating network, whose outputs are attributed to its inputs.
+
+    Args:
+        network: the network that ran.
+        inputs: a batch of one example per field, in the network's order. None if it is missing.
+        target_1T: the output, as it was fed to the decoder.
+        ids: the output, as ids of the tokenizer.
+        changed: the changes of the run.
+    """
+
+    network: GenerationNetwork
+    inputs: Mapping[str, Tensor | None]
+    target_1T: Tensor
+    ids: Sequence[int]
+    changed: NetworkInterventions
+
+
+def add_attribution(trace: Trace, run: AttributedRun, on_step: OnStep | None = None) -> Trace:
+    """Return a trace with rollout and gradient times input in addition to its attention.
+
+    Args:
+        trace: the trace of the run.
+        run: the run.
+        on_step: called for each output.
+
+    Raises:
+        InputError: if the maps would take too much memory.
+    """
+    found, details = make_rollout_maps(trace.maps), dict(trace.details)
+    if why := describe_too_many(len(run.ids)):
+        details[WAYS[GRADIENT]] = why
+    else:
+        rows = compute_attribution(run, on_step)
+        found += make_gradient_maps(trace.maps, trace.output.field, rows)
+    maps = {**trace.maps, **{one.site: one for one in found}}
+    return replace(trace, maps=maps, details=details)
+
+
+def compute_attribution(run: AttributedRun, on_step: OnStep | None = None) -> dict[str, FloatArray]:
+    """Return gradient times input of the log-probability of each output item.
+
+    The items of a text are its embeddings without positions. The items of a picture are the
+    features of its cells, and the items of a clip are the pixels of its frames.
+
+    Args:
+        run: the run.
+        on_step: called for each output.
+
+    Returns:
+        One float32 array [T, N] per field. "history" is the decoder's own input.
+    """
+    # Callers may be in `inference_mode`, whose tensors keep no graph. The inputs are therefore
+    # copied.
+    with torch.inference_mode(False), torch.enable_grad():
+        scores_T, leaves = _compute_scores_and_leaves(run)
+        # The hooks on the embeddings are removed before the backward passes, because other requests
+        # may run between these passes.
+        rows = compute_gradient_times_input(scores_T, list(leaves.values()), on_step)
+    return dict(zip(leaves, rows, strict=True))
+
+
+def _compute_scores_and_leaves(run: AttributedRun) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return the log-probabilities [T] of the output, and the leaves they depend on, by field."""
+    leaves, texts, batch = dict[str, Tensor](), list[str](), list[Tensor | None]()
+    for name, one in run.inputs.items():
+        copied = None if one is None else _copy_as_leaf(one)
+        batch.append(copied)
+        if copied is not None and copied.is_floating_point():
+            leaves[name] = copied.requires_grad_()
+        elif copied is not None:
+            texts.append(name)
+    with collect_embeddings([run.network.get_submodule("embedding")]) as seen:
+        result = run.network.attend(*batch, run.target_1T.clone(), changed=run.changed)
+    for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
+        leaves[name] = embeddings
+    likely_TV = compute_token_log_probabilities(result.logits[0])
+    return likely_TV[torch.arange(len(run.ids)), torch.tensor(run.ids)], leaves
+
+
+def _copy_as_leaf(values: Tensor) -> Tensor:
+    """Return a copy from which a graph can start. Bytes of pixels become floats."""
+    return values.float() if values.dtype == torch.uint8 else values.clone()
+
+
+# The model around a generating network, which turns a text, picture, sound or clip into a Trace.
+#
+# It works for every subclass of `GenerationNetwork` in `GENERATION_NETWORKS`.
+
+
 # Maximum number of requests that run together.
-BATCH = 32
+GENERATION_BATCH = 32
 # Largest memory for the weights of outputs that are processed in one pass.
 MAX_PASS_BYTES = 128 * 2**20
 Parts = Sequence[Mapping[str, Tensor]]
@@ -132,8 +289,8 @@ class GenerationModel:
         # Texts of similar length need the least padding.
         order = sorted(range(len(requests)), key=lambda index: len(requests[index].text))
         written = [[""] * len(requests) for _ in penalties]
-        for first in range(0, len(order), BATCH):
-            chosen = order[first : first + BATCH]
+        for first in range(0, len(order), GENERATION_BATCH):
+            chosen = order[first : first + GENERATION_BATCH]
             part = [requests[index] for index in chosen]
             found = self._search(part, self.read_inputs(part), penalties)
             for texts, hypotheses in zip(written, found, strict=True):
@@ -349,3 +506,112 @@ class GenerationModel:
         check_request_size(
             self.network, lengths, target, self._get_length_limit, f"{self.card.level}s"
         )
+
+
+# A language model that reads or continues a text and records its attention in a Trace.
+#
+# A translator has an input and an output. A language model has one text: the request's text,
+# followed by the given target or by what the model writes.
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModel(GenerationModel):
+    """A model that reads or continues a text and records its attention to all preceding tokens.
+
+    A request's target follows its text: with "" the model reads the text and writes nothing.
+    """
+
+    @torch.inference_mode()
+    def attend(self, requests: Sequence[Request]) -> Pass:
+        """Run one pass over the complete texts of requests."""
+        ids = pad_rows([self.tokenizer.ids(_get_given_text(request)) for request in requests])
+        return self.network.attend(shift_targets(ids.to(self.device)))
+
+    def _find_outputs(
+        self,
+        requests: Sequence[Request],
+        parts: Sequence[Mapping[str, Tensor]],
+        on_step: OnStep | None = None,
+    ) -> list[Hypothesis]:
+        """Return the whole texts: as given, or the request's text with the model's continuation."""
+        if requests[0].target is None:
+            return [self._continue_text(request, on_step) for request in requests]
+        return [
+            make_teacher_forced_output(self.tokenizer, _get_given_text(request))
+            for request in requests
+        ]
+
+    @torch.inference_mode()
+    def _continue_text(self, request: Request, on_step: OnStep | None) -> Hypothesis:
+        """Return a text with the model's continuation."""
+        begin = self.tokenizer.ids(request.text)[:-1]
+        stepper = PrefixStepper(
+            self.network.write(changed=self._make_interventions(request)), begin
+        )
+        limits, penalties = [self.network.longest], (self.length_penalty,)
+        [[found]] = search_outputs(
+            stepper, limits, request.method, request.beam, on_step, penalties
+        )
+        # The search knows only the probability of the continuation. The probability of the whole
+        # text is taken from the pass over it.
+        return replace(found, ids=(*begin, *found.ids), log_probability=math.nan)
+
+    def _make_output_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
+        """Return the fields of the whole text. It begins exactly as the user typed it."""
+        text = _get_given_text(request)
+        tokens = self.tokenizer.tokens(text)
+        whole, placed = self.tokenizer.decode(ids)
+        before, _ = self.tokenizer.decode(ids[: len(tokens)])
+        shift = len(text) - len(before)
+        for token in placed[len(tokens) :]:
+            tokens.append(Token(token.id, token.text, token.start + shift, token.end + shift))
+        return make_written_fields(text + whole[len(before) :], tokens, ids[-1] == END)
+
+    def _list_warnings(
+        self, request: Request, part: Mapping[str, Tensor], found: Hypothesis
+    ) -> Sequence[str]:
+        """Return notes on the given text and on the continuation."""
+        text = _get_given_text(request)
+        written = found.ids[len(self.tokenizer.tokens(text)) :]
+        return list_output_warnings(self.card, self.tokenizer, text, replace(found, ids=written))
+
+    def _check_request(self, request: Request) -> None:
+        """Check a request, see `GenerationModel`. A continuation counts with its largest length."""
+        tokens = self.tokenizer.tokens(_get_given_text(request))
+        if not any(token.text.strip() for token in tokens):
+            raise InputError(TextInput.missing)
+        if len(tokens) > self.network.most_items:
+            raise InputError(
+                f"The text has {len(tokens):,} {self.card.level}s, but the limit is"
+                f" {self.network.most_items:,}. Shorten it."
+            )
+        is_given = request.target is not None
+        most = len(tokens) + (1 if is_given else self.network.longest)
+        list_changeable_places(self.network, {"history": most}, most if is_given else 0).check(
+            request.changes
+        )
+        check_size(list_changeable_places(self.network, {}, most))
+
+
+def _get_given_text(request: Request) -> str:
+    """Return the given text: the request's text followed by the target."""
+    return request.text + (request.target or "")
+
+
+class PrefixStepper:
+    """A stepper whose rows all read a given text before they write."""
+
+    def __init__(self, inner: Stepper, begin: Sequence[int]) -> None:
+        self._inner, self._begin = inner, list(begin)
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Run the inner stepper. The first step reads the start symbol and the whole text."""
+        found = self._inner.step(tokens)
+        for token in self._begin:
+            found = self._inner.step(torch.full_like(tokens, token))
+        self._begin = []
+        return found
+
+    def select(self, rows: Tensor) -> None:
+        """Keep and reorder rows of the inner stepper."""
+        self._inner.select(rows)

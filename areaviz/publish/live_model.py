@@ -68,9 +68,9 @@ class LiveModel:
             OSError: a file cannot be read.
         """
         # These imports load torch, which a page without a live model does not need.
-        from areaviz.data.tokenizer import Tokenizer
-        from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, find_file
+        from areaviz.models.base import TOKENIZER, WEIGHTS, find_file
         from areaviz.models.digit_reader import DigitReader
+        from areaviz.models.tokenizer import Tokenizer
 
         check_live(card, families)
         pieces, facts = None, {}
@@ -84,7 +84,7 @@ class LiveModel:
     @property
     def plain(self) -> dict[str, Any]:
         """The entries of the card that the engine needs, for JSON."""
-        from areaviz.models.decoder import LENGTH_PENALTY
+        from areaviz.models.network import LENGTH_PENALTY
 
         card, limit = self.card, self.card.length_limit
         penalty = LENGTH_PENALTY if card.length_penalty is None else card.length_penalty

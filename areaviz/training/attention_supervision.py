@@ -15,10 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import shift_targets
-from areaviz.data.tokenizer import Tokenizer
 from areaviz.measures.pointing import compute_box_overlaps
-from areaviz.models.captioner import CaptionTransformer
+from areaviz.models.captions import CaptionTransformer
+from areaviz.models.tokenizer import Tokenizer, shift_targets
 from areaviz.samples.dataset import GroundedSentence
 from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import compute_cross_entropy

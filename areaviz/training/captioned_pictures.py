@@ -15,10 +15,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad_rows
 from areaviz.data.flickr8k import read_photos, read_pixels
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.grid_encoder import GridEncoder
+from areaviz.models.pictures import GridEncoder
+from areaviz.models.tokenizer import Tokenizer, pad_rows
 from areaviz.samples.dataset import GroundedSentence
 from areaviz.samples.scenes import SCENE_PIXELS, SIZES_OF_SPLITS, make_scenes
 from areaviz.trace.areas import IntArray

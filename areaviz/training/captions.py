@@ -14,12 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad_rows, shift_targets
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.captioner import CaptionTransformer
-from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.generation_registry import GENERATION_NETWORKS
+from areaviz.models.base import TOKENIZER
+from areaviz.models.captions import CaptionTransformer
+from areaviz.models.generation import GENERATION_NETWORKS
 from areaviz.models.network import PictureNetwork
+from areaviz.models.tokenizer import Tokenizer, pad_rows, shift_targets
 from areaviz.trace.areas import AreaGrid, IntArray
 from areaviz.trace.errors import InputError
 from areaviz.training.attention_supervision import AttentionTargets, compute_told_caption_loss

@@ -17,14 +17,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.data.mnist import read_digits
-from areaviz.models.classifier_pass import REWARDS, ClassifierPass, compute_reading_loss
-from areaviz.models.digit_metrics import measure_reading, to_unit_range
-from areaviz.models.digit_reader import NETWORKS, DigitOptions
-from areaviz.models.dram import DramConfig
-from areaviz.models.item_attention import ItemsConfig
-from areaviz.models.ram import RamConfig
-from areaviz.models.rnn_stn import RnnStnConfig
-from areaviz.models.stn import StnConfig
+from areaviz.models.digit_reader import DIGIT_NETWORKS, DigitOptions, measure_reading, to_unit_range
+from areaviz.models.digits import (
+    REWARDS,
+    ClassifierPass,
+    DramConfig,
+    ItemsConfig,
+    RamConfig,
+    RnnStnConfig,
+    StnConfig,
+    compute_reading_loss,
+)
 from areaviz.samples.digits import DigitScenes, Images, Labels, compose_scenes
 from areaviz.trace.errors import InputError, check_choice
 from areaviz.training.about import read_training_texts
@@ -74,7 +77,7 @@ class DigitsConfig(TrainConfig):
 
     def __post_init__(self) -> None:
         check_choice("reward", self.reward, REWARDS)
-        check_choice("network", self.network, tuple(NETWORKS))
+        check_choice("network", self.network, tuple(DIGIT_NETWORKS))
         if self.told and self.network not in CAN_BE_TOLD:
             raise InputError(
                 f'The network "{self.network}" cannot learn from the places of digits. Set'
@@ -114,7 +117,7 @@ class Digits:
     @classmethod
     def build(cls, config: DigitsConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read MNIST from `data`, draw the additional digits and make the network."""
-        options, network = NETWORKS[config.network]
+        options, network = DIGIT_NETWORKS[config.network]
         torch.manual_seed(config.seed)
         chosen: DigitOptions = options(**config.model)
         made = optimise_for_training(network(chosen).to(device), device)

@@ -17,11 +17,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.batches import pad_rows, shift_targets
-from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.ranking import mean_average_precision
-from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
-from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.base import TOKENIZER
+from areaviz.models.captions import CaptionerConfig, CaptionTransformer
+from areaviz.models.tokenizer import Tokenizer, pad_rows, shift_targets
 from areaviz.training.captioned_pictures import (
     CaptionedPictures,
     get_picture_side,

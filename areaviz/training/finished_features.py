@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from areaviz.models.efficientnet import EfficientNetLite0
-from areaviz.models.encoders import ResNet152
-from areaviz.models.grid_encoder import GridEncoder
+from areaviz.models.pictures import EfficientNetLite0, GridEncoder, ResNet152
 from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.task import lock_path
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from areaviz.cards.card import read_card
 from areaviz.data.flickr8k import read_photos
 from areaviz.data.multi30k import Pair, read_split
-from areaviz.models.device import choose_device
+from areaviz.models.base import choose_device
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.paths import find_data_folder
 from areaviz.trace.request import Request

@@ -13,10 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.flickr8k import Photo, read_photos
 from areaviz.data.multi30k import read_split
-from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.tokenizer import Tokenizer, pad_rows, shift_targets
 from areaviz.samples.dataset import FUNCTION_WORDS, Boxes
 from areaviz.samples.scenes import MASK, SCENE_PIXELS, Sentence, make_scenes
 from areaviz.training.captioned_pictures import CaptionedPictures, read_captioned_pictures

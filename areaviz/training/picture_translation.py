@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.doubly_attentive import SITES, DoublyAttentiveTransformer, TwoMemoriesConfig
+from areaviz.models.base import TOKENIZER
+from areaviz.models.picture_translation import SITES, DoublyAttentiveTransformer, TwoMemoriesConfig
+from areaviz.models.tokenizer import Tokenizer
 from areaviz.training.captioned_pictures import VIEWS, get_picture_side
 from areaviz.training.config import TrainConfig
 from areaviz.training.picture_pairs import (

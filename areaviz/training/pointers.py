@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.models.point_batches import PointBatch, make_point_batch
-from areaviz.models.pointer import PointerConfig, PointerNetwork
+from areaviz.models.points import PointBatch, PointerConfig, PointerNetwork, make_point_batch
 from areaviz.samples.reasoning import (
     POINT_KINDS,
     VALID_SETS,

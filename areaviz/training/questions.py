@@ -17,14 +17,16 @@ from torch.nn import functional as F
 
 from areaviz.cards.tasks import TASKS
 from areaviz.data.babi import read_questions
-from areaviz.data.story_questions import Question, split_sentence
-from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
-from areaviz.models.question_batches import (
+from areaviz.models.stories import (
+    MemoryConfig,
+    MemoryNetwork,
+    Question,
     QuestionBatch,
     QuestionLibrary,
     add_random_time_gaps,
     iterate_batches,
     move_to_device,
+    split_sentence,
 )
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig

@@ -13,12 +13,11 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import group_by_length, pad_rows, shift_targets
 from areaviz.data.multi30k import read_captions
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.generation_registry import GENERATION_NETWORKS
+from areaviz.models.base import TOKENIZER
+from areaviz.models.generation import GENERATION_NETWORKS
 from areaviz.models.network import GenerationNetwork
+from areaviz.models.tokenizer import Tokenizer, group_by_length, pad_rows, shift_targets
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import (

@@ -11,8 +11,7 @@ from pkgutil import resolve_name
 
 from areaviz import __version__
 from areaviz.cards.card import Card, write_card
-from areaviz.models.checkpoint import compute_digests, save_weights
-from areaviz.models.device import choose_device, describe_device
+from areaviz.models.base import choose_device, compute_digests, describe_device, save_weights
 from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig, read_recipe
 from areaviz.training.loop import Trainer, never, take_best

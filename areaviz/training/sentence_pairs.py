@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.batches import IdPair
 from areaviz.data.multi30k import Pair
-from areaviz.data.tokenizer import END, Segmented, Tokenizer
+from areaviz.models.tokenizer import END, IdPair, Segmented, Tokenizer
 from areaviz.trace.errors import InputError
 from areaviz.trace.safe_files import write_whole_file
 

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.measures.pointing import Floats, is_pointing_right
-from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.base import TOKENIZER
+from areaviz.models.tokenizer import PAD, Tokenizer
 from areaviz.samples.dataset import FUNCTION_WORDS, Boxes
 from areaviz.trace.areas import AreaGrid
 

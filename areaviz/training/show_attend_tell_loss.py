@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.hard import compute_reinforce_loss
-from areaviz.data.batches import shift_targets
-from areaviz.data.tokenizer import PAD
-from areaviz.models.show_attend_tell import CaptionPass, ShowAttendTell
+from areaviz.models.captions import CaptionPass, ShowAttendTell
+from areaviz.models.tokenizer import PAD, shift_targets
 from areaviz.training.sentences import compute_cross_entropy
 
 RECENT = 0.9

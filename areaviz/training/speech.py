@@ -15,15 +15,14 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.spoken_digits import Recordings, Utterance, join_recordings, read_recordings
 from areaviz.data.synthesised_digits import synthesise_recordings
-from areaviz.data.tokenizer import Tokenizer
 from areaviz.measures.references import find_boundary_hits
 from areaviz.media.sounds import compute_spectrogram
-from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.recurrent import SITE
-from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM, ListenerConfig, SpeechRecognizer
+from areaviz.models.base import TOKENIZER
+from areaviz.models.recurrent import RECURRENT_SITE
+from areaviz.models.speech import SAMPLES_PER_ITEM, ListenerConfig, SpeechRecognizer
+from areaviz.models.tokenizer import Tokenizer, pad_rows, shift_targets
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
@@ -120,7 +119,7 @@ class Speech:
             frames_BFE, ids_BT = self.batch(utterances)
             found = self.network.attend(frames_BFE, shift_targets(ids_BT))
             totals.append(sum_loss(found.logits, ids_BT))
-            weights_BTM = found.weights[SITE][0][:, 0].cpu().numpy()
+            weights_BTM = found.weights[RECURRENT_SITE][0][:, 0].cpu().numpy()
             for weights_TM, one in zip(weights_BTM, utterances, strict=True):
                 hits += find_boundary_hits(weights_TM, one.bounds, SAMPLES_PER_ITEM)
         loss = mean_loss(totals)

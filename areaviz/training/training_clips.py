@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from areaviz.data import jhmdb
 from areaviz.media.clips import prepare_frames
-from areaviz.models.video_captioner import WatcherConfig
+from areaviz.models.clips import WatcherConfig
 from areaviz.samples import dataset, digits
 from areaviz.training.about import TrainingTexts, read_training_texts
 

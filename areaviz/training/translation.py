@@ -15,12 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import Batch, IdPair, collate_pairs, group_by_length
 from areaviz.data.multi30k import Pair, read_split
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.generation_registry import GENERATION_NETWORKS
+from areaviz.models.base import TOKENIZER
+from areaviz.models.generation import GENERATION_NETWORKS
 from areaviz.models.network import GenerationNetwork
+from areaviz.models.tokenizer import Batch, IdPair, Tokenizer, collate_pairs, group_by_length
 from areaviz.training.about import read_training_texts
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best

@@ -15,10 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad_rows, shift_targets
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
+from areaviz.models.base import TOKENIZER
+from areaviz.models.clips import VideoCaptioner, WatcherConfig
+from areaviz.models.tokenizer import Tokenizer, pad_rows, shift_targets
 from areaviz.trace.errors import check_choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss

@@ -13,9 +13,7 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.stored import StoredBackend
 from areaviz.cards.card import read_card, write_card
-from areaviz.models.base import OnStep
-from areaviz.models.checkpoint import compute_digests
-from areaviz.models.device import choose_device
+from areaviz.models.base import OnStep, choose_device, compute_digests
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.document import validate
 from areaviz.trace.errors import BackendError, InputError

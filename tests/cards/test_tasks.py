@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.cards.tasks import TASKS, Task
 from areaviz.evaluation.tasks import EVALUATIONS
-from areaviz.models.inputs import INPUTS
+from areaviz.models.recording import INPUTS
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.training.config import TrainConfig
 from areaviz.training.tasks import TRAININGS

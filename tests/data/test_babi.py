@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.data.babi import read_questions
-from areaviz.data.story_questions import Question, split_sentence
+from areaviz.models.stories import Question, split_sentence
 from tests.stories import write_corpus
 
 STORY = """1 Ann walked to the barn.

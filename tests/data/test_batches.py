@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import torch
 
-from areaviz.data.batches import collate_pairs, group_by_length, pad_rows, shift_targets
-from areaviz.data.tokenizer import END, PAD, START
+from areaviz.models.tokenizer import (
+    END,
+    PAD,
+    START,
+    collate_pairs,
+    group_by_length,
+    pad_rows,
+    shift_targets,
+)
 
 PAIRS = [([5, 6, END], [7, END]), ([8, END], [9, 10, 11, END]), ([5, END], [6, END])]
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.tokenizer import END, UNKNOWN, Tokenizer
+from areaviz.models.tokenizer import END, UNKNOWN, Tokenizer
 
 LINES = ["a small dog runs", "a big dog sleeps", "two dogs run and a cat sleeps"] * 4
 LEVELS = ("character", "token", "word")

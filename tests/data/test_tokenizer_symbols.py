@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from areaviz.data.tokenizer import UNKNOWN, Token, Tokenizer
+from areaviz.models.tokenizer import UNKNOWN, Token, Tokenizer
 from areaviz.trace.kinds import WORD
 from tests.trace.test_tree import LABELS, Branch, tokens_of, trees
 

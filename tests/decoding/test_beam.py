@@ -12,9 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.decoding.beam import beam_search, compute_length_penalty, search_by_alpha
-from areaviz.decoding.greedy import greedy_search
-from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.decoding import (
+    Hypothesis,
+    beam_search,
+    compute_length_penalty,
+    greedy_search,
+    search_by_alpha,
+)
 from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_probabilities
 
 SENTENCES = st.lists(st.tuples(st.integers(0, 99), st.integers(1, 5)), min_size=1, max_size=4)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.decoding.greedy import greedy_search
-from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.decoding import Hypothesis, greedy_search
 from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_probabilities
 
 #            start end  a    b

@@ -10,10 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.decoding.beam import beam_search
-from areaviz.decoding.greedy import greedy_search
-from areaviz.decoding.masked import MaskedStepper
-from areaviz.decoding.trees import TreeState, TreeTokens
+from areaviz.models.decoding import MaskedStepper, TreeState, TreeTokens, beam_search, greedy_search
 from areaviz.trace.kinds import read_tree
 from tests.decoding.fake import END, START, FakeStepper, TableStepper
 

@@ -20,9 +20,9 @@ from areaviz.evaluation.action_films import (
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.video import evaluate_video
 from areaviz.metrics.action_classifier import ActionClassifier
+from areaviz.models.clips import VideoCaptioner, WatcherConfig
 from areaviz.models.generation import GenerationModel
-from areaviz.models.recurrent import SITE
-from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
+from areaviz.models.recurrent import RECURRENT_SITE
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares
@@ -92,7 +92,7 @@ def test_watcher_is_measured_with_its_baselines(data: Path, tmp_path: Path) -> N
     others = [found.outputs[other] for other in find_next_of_another_action(asked)]
     assert found.figures["words_other"] == score_sentences(others, asked, told(data))["words"]
     assert found.figures["nats"] > 1 and found.figures["nats"] != found.figures["nats_other"]
-    assert found.attention[f"{SITE}, test"]["clips"] == 4
+    assert found.attention[f"{RECURRENT_SITE}, test"]["clips"] == 4
     blind = evaluate_video(model(data, tmp_path, attends=False), data, "val", Options(1, 4))
     assert blind.attention == {} and blind.figures["clips"] == 4
 
@@ -110,7 +110,7 @@ def test_frames_are_removed_in_order_of_attention(
     for name, keep in (("fall", slice(-3, None)), ("fall_least", slice(0, 3))):
         falls = []
         for trace in traces:
-            shares = item_shares(trace.maps[SITE], 0, None).mean(0)
+            shares = item_shares(trace.maps[RECURRENT_SITE], 0, None).mean(0)
             frames = tuple(sorted(np.argsort(shares)[keep].tolist()))
             changed = replace(trace.request, changes=(Hide("clip", frames),))
             after = watcher.trace([changed])[0]

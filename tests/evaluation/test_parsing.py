@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.tokenizer import Tokenizer
 from areaviz.data.treebank import Parsed
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.parsing import (
@@ -23,8 +22,9 @@ from areaviz.evaluation.parsing import (
 from areaviz.evaluation.translation import PENALTIES
 from areaviz.measures.references import list_openings, make_flat_tree
 from areaviz.models.generation import GenerationModel
-from areaviz.models.lstm import LstmConfig, LstmTranslator
-from areaviz.models.recurrent import SITE
+from areaviz.models.recurrent import RECURRENT_SITE
+from areaviz.models.tokenizer import Tokenizer
+from areaviz.models.translation import LstmConfig, LstmTranslator
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
@@ -109,8 +109,8 @@ def test_only_validation_chooses_a_length_penalty(corpus: Path, split: str) -> N
 @pytest.mark.parametrize("split", ["val", "test"])
 def test_attention_of_untrained_parser(corpus: Path, split: str) -> None:
     found = evaluate_parsing(parser(), corpus, split, Options(traces=4, outputs=False))
-    assert found.figures == {} and set(found.attention) == {f"{SITE}, {split}"}
-    figures = found.attention[f"{SITE}, {split}"]
+    assert found.figures == {} and set(found.attention) == {f"{RECURRENT_SITE}, {split}"}
+    figures = found.attention[f"{RECURRENT_SITE}, {split}"]
     assert set(figures) == FIGURES
     assert all(0.0 <= figures[name] <= 1.0 for name in SHARES)
     assert figures["head"] in (0, 1) and figures["sentences"] == 4 and figures["openings"] > 0
@@ -120,7 +120,7 @@ def test_attention_of_untrained_parser(corpus: Path, split: str) -> None:
 def test_single_item_parser_without_spans_is_measured(corpus: Path) -> None:
     single = parser(area_size=1, key_mode="mean")
     found = evaluate_parsing(single, corpus, "test", Options(beam=1, traces=2))
-    figures = found.attention[f"{SITE}, test"]
+    figures = found.attention[f"{RECURRENT_SITE}, test"]
     assert set(figures) == FIGURES and figures["openings"] == 0
     assert all(figures[name] == 0.0 for name in SHARES)
 
@@ -167,9 +167,11 @@ class Seer:
             for one in list_openings(request.target, source, 3):
                 area = grid.index(Area(0, one.first, 1, one.size))
                 weights[0, 1, one.token] = np.eye(grid.count)[area]
-        attention = AttentionMap(SITE, "target", "source", grid, weights)
+        attention = AttentionMap(RECURRENT_SITE, "target", "source", grid, weights)
         output = Output("target", np.ones(len(target), np.float32), ())
-        return Trace(request, {"source": source, "target": target}, output, {SITE: attention})
+        return Trace(
+            request, {"source": source, "target": target}, output, {RECURRENT_SITE: attention}
+        )
 
 
 def by_words(name: str, text: str) -> Field:
@@ -199,9 +201,9 @@ def test_head_is_chosen_on_validation(corpus: Path) -> None:
             trace = super().seen(request)
             if request.text == "Boats sink":
                 return trace
-            attention = trace.maps[SITE]
+            attention = trace.maps[RECURRENT_SITE]
             turned = replace(attention, weights=attention.weights[:, ::-1])
-            return replace(trace, maps={SITE: turned})
+            return replace(trace, maps={RECURRENT_SITE: turned})
 
     last = Parsed(*SENTENCES[-1], "letter")
     figures = measure_bracket_spans(Fickle(), [last], corpus)  # type: ignore[arg-type]

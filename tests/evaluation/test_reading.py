@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.data.batches import shift_targets
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.reading import SPANS, evaluate_reading, measure_texts
-from areaviz.models.language_model import LanguageModel
-from areaviz.models.text_decoder import SITE
+from areaviz.models.generation import LanguageModel
+from areaviz.models.language import SITE
+from areaviz.models.tokenizer import shift_targets
 from areaviz.trace.errors import InputError
 from tests import tiny
 from tests.models.test_language_model import language_model

@@ -24,10 +24,10 @@ from areaviz.evaluation.video import (
     measure_attention,
     trace_given_sentences,
 )
+from areaviz.models.clips import VideoCaptioner, WatcherConfig
 from areaviz.models.generation import GenerationModel
-from areaviz.models.inputs import make_clip_field
-from areaviz.models.recurrent import SITE
-from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
+from areaviz.models.recording import make_clip_field
+from areaviz.models.recurrent import RECURRENT_SITE
 from areaviz.samples.digits import CLIP_FRAMES, CLIP_SIDE, MovingDigit, Window
 from areaviz.samples.own_media import make_clip
 from areaviz.trace.areas import Area, AreaGrid
@@ -82,11 +82,11 @@ class Eye:
         for row, window in enumerate(self.clips[request.target].gold()):
             first, behind = (0, 1) if window is None else self.where(window)
             weights[0, 0, row, grid.index(Area(0, first, 1, behind - first))] = 1.0
-        attention = AttentionMap(SITE, "target", "clip", grid, weights)
+        attention = AttentionMap(RECURRENT_SITE, "target", "clip", grid, weights)
         fields = {"target": target, "clip": make_clip_field(request.clip, CLIP_FRAMES)}
         likely = np.ones(len(words), np.float32)
         result = Output("target", likely, tuple(((word, 1.0),) for word in words))
-        return Trace(request, fields, result, {SITE: attention})
+        return Trace(request, fields, result, {RECURRENT_SITE: attention})
 
 
 def at(window: Window) -> Window:
@@ -212,7 +212,7 @@ def test_untrained_model_is_measured(tmp_path: Path) -> None:
     assert list(found.outputs) == model.generate_outputs(requests)
     assert found.figures["words"] == compute_word_accuracy(found.outputs, clips) < 0.5
     assert found.figures["right"] == 0.0
-    measured = found.attention[f"{SITE}, test"]
+    measured = found.attention[f"{RECURRENT_SITE}, test"]
     traced = trace_given_sentences(model, clips[:2])
     assert measured == measure_attention(clips[:2], traced, traced) and measured["clips"] == 2
     # The network is its own baseline, because the untrained network has the same seed.

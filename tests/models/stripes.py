@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.models.classifier_pass import ClassifierPass, compute_reading_loss
+from areaviz.models.digits import ClassifierPass, compute_reading_loss
 
 SIDE, BLOCK = 24, 6
 

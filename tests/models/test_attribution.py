@@ -15,10 +15,10 @@ from areaviz.attention import gradients
 from areaviz.attention.gradients import compute_gradient_times_input
 from areaviz.backend.cached import make_cache_key
 from areaviz.cards.card import read_card
-from areaviz.data.tokenizer import START
 from areaviz.models.base import check_abilities
-from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.generation import GenerationModel
+from areaviz.models.network import compute_token_log_probabilities
+from areaviz.models.tokenizer import START
 from areaviz.trace.changes import Weigh
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError

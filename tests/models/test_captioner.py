@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.tokenizer import START, Tokenizer
-from areaviz.decoding.beam import beam_search
 from areaviz.models import recording
-from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
-from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.base import TOKENIZER, save_weights
+from areaviz.models.captions import CaptionerConfig, CaptionTransformer
+from areaviz.models.decoding import beam_search
 from areaviz.models.generation import GenerationModel
 from areaviz.models.network import PictureNetwork
+from areaviz.models.tokenizer import START, Tokenizer
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Gate, Hide, Weigh
 from areaviz.trace.document import validate

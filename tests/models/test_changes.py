@@ -17,9 +17,9 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS, WRITES
 from areaviz.models.base import check_abilities
-from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.generation import GenerationModel
-from areaviz.models.transformer import SITES
+from areaviz.models.network import compute_token_log_probabilities
+from areaviz.models.translation import TRANSFORMER_SITES
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
@@ -54,7 +54,7 @@ def test_steps_equal_the_whole_pass_under_a_change(
     changes: tuple[Change, ...], form: dict[str, Any]
 ) -> None:
     made = network(20, **form, area_layers=1)
-    changed = NetworkInterventions.from_changes(changes, SITES, 2)
+    changed = NetworkInterventions.from_changes(changes, TRANSFORMER_SITES, 2)
     run = made.attend(SOURCE, TARGET, changed=changed)
     whole_TV = compute_token_log_probabilities(run.logits)[0]
     stepper = made.write(SOURCE, changed)
@@ -66,7 +66,7 @@ def test_steps_equal_the_whole_pass_under_a_change(
 
 def test_numbers_without_a_change_are_bit_identical() -> None:
     made = network(20)
-    none = NetworkInterventions.from_changes((), SITES, 2)
+    none = NetworkInterventions.from_changes((), TRANSFORMER_SITES, 2)
     one, two = made.attend(SOURCE, TARGET), made.attend(SOURCE, TARGET, changed=none)
     torch.testing.assert_close(one.logits, two.logits, rtol=0, atol=0)
     for site, layers in one.weights.items():
@@ -83,7 +83,7 @@ def test_hidden_items_act_as_padding(form: dict[str, Any]) -> None:
     hidden = made.attend(
         SOURCE,
         TARGET,
-        changed=NetworkInterventions.from_changes((Hide("source", (5, 6)),), SITES, 2),
+        changed=NetworkInterventions.from_changes((Hide("source", (5, 6)),), TRANSFORMER_SITES, 2),
     )
     padded = SOURCE.clone()
     padded[0, 5:] = 0

@@ -12,7 +12,7 @@ import torch
 
 from areaviz.cards.card import Card, read_card
 from areaviz.models import MODELS
-from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, compute_digests, list_shared_files
+from areaviz.models.base import TOKENIZER, WEIGHTS, compute_digests, list_shared_files
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import BackendError

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from areaviz.models.classifier_pass import ClassifierPass
-from areaviz.models.digit_metrics import Looks, measure_baselines, measure_looks, measure_reading
+from areaviz.models.digit_reader import Looks, measure_baselines, measure_looks, measure_reading
+from areaviz.models.digits import ClassifierPass
 from areaviz.samples.digits import DigitScenes
 
 Array = npt.NDArray[np.floating]

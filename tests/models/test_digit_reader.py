@@ -12,20 +12,23 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from areaviz.attention.hard import sample_quadrilateral
-from areaviz.models.checkpoint import save_weights
-from areaviz.models.classifier_pass import (
+from areaviz.models.base import save_weights
+from areaviz.models.digit_reader import DIGIT_NETWORKS, DigitOptions, DigitReader
+from areaviz.models.digits import (
     ClassifierPass,
+    Dram,
+    DramConfig,
+    ItemsConfig,
+    Ram,
+    RamConfig,
+    RnnStn,
+    RnnStnConfig,
+    StnConfig,
     add_coordinates,
     compute_reading_loss,
     convert_boxes_to_corners,
+    make_coarse_view,
 )
-from areaviz.models.context_network import make_coarse_view
-from areaviz.models.digit_reader import NETWORKS, DigitOptions, DigitReader
-from areaviz.models.dram import Dram, DramConfig
-from areaviz.models.item_attention import ItemsConfig
-from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
-from areaviz.models.stn import StnConfig
 from areaviz.samples.digits import DIGIT_KINDS, compose_scenes
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
@@ -50,7 +53,7 @@ OPTIONS: dict[str, tuple[str, DigitOptions]] = {
 def reader(name: str, path: Path) -> DigitReader:
     family, options = OPTIONS[name]
     torch.manual_seed(1)
-    save_weights(NETWORKS[family][1](options), path)
+    save_weights(DIGIT_NETWORKS[family][1](options), path)
     card = replace(
         folder.card(family, "glimpses"), family=family, task="digits", config=asdict(options)
     )

@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models import recording
-from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.doubly_attentive import DoublyAttentiveTransformer, TwoMemoriesConfig
+from areaviz.models.base import TOKENIZER, save_weights
 from areaviz.models.generation import GenerationModel
 from areaviz.models.network import PictureNetwork
-from areaviz.models.transformer import Transformer
+from areaviz.models.picture_translation import DoublyAttentiveTransformer, TwoMemoriesConfig
+from areaviz.models.tokenizer import START, Tokenizer
+from areaviz.models.translation import Transformer
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from areaviz.models.classifier_pass import ClassifierPass, compute_reading_loss
-from areaviz.models.dram import Dram, DramConfig
+from areaviz.models.digits import ClassifierPass, Dram, DramConfig, compute_reading_loss
 from tests.models.stripes import SIDE, learned, looked_at, point_apart, scenes
 
 CONFIG = DramConfig(digits=1, glimpses=1, side=6, scales=1, width=32, coarse=8, std=0.2, classes=2)

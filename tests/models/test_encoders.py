@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from areaviz.models.encoders import PictureEncoder
-from areaviz.models.grid_encoder import EncoderConfig
+from areaviz.models.pictures import EncoderConfig, PictureEncoder
 
 
 def encoder(*grids: int) -> PictureEncoder:

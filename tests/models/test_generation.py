@@ -11,12 +11,11 @@ import pytest
 import torch
 
 from areaviz.cards.card import LengthLimit, read_card
-from areaviz.decoding.stepper import Hypothesis
 from areaviz.models import MODELS, generation
-from areaviz.models.checkpoint import load_weights
+from areaviz.models.base import load_weights
+from areaviz.models.decoding import Hypothesis
 from areaviz.models.generation import GenerationModel
-from areaviz.models.output_notes import list_output_warnings
-from areaviz.models.recording import find_longest_length
+from areaviz.models.recording import find_longest_length, list_output_warnings
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.document import validate
 from areaviz.trace.errors import BackendError, InputError

@@ -12,15 +12,12 @@ import torch
 
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import write_card
-from areaviz.data.batches import shift_targets
-from areaviz.data.tokenizer import END, START
 from areaviz.models import MODELS
-from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.decoder import compute_token_log_probabilities
-from areaviz.models.generation_registry import GENERATION_NETWORKS
-from areaviz.models.language_model import LanguageModel, PrefixStepper
-from areaviz.models.network import GenerationNetwork
-from areaviz.models.text_decoder import SITE
+from areaviz.models.base import TOKENIZER, save_weights
+from areaviz.models.generation import GENERATION_NETWORKS, LanguageModel, PrefixStepper
+from areaviz.models.language import SITE
+from areaviz.models.network import GenerationNetwork, compute_token_log_probabilities
+from areaviz.models.tokenizer import END, START, shift_targets
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError

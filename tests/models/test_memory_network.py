@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.models.memory_network import SITES, MemoryConfig, MemoryNetwork, bag_sentences
+from areaviz.models.stories import SITES, MemoryConfig, MemoryNetwork, bag_sentences
 from areaviz.trace.changes import Gate, Hide, Weigh
 
 FACTS = [[0, 3, 1], [2, 3, 4, 1], [5], [0, 2]]

@@ -8,8 +8,8 @@ import torch
 from torch.nn import functional as F
 
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.decoding.greedy import greedy_search
-from areaviz.models.pointer import (
+from areaviz.models.decoding import greedy_search
+from areaviz.models.points import (
     SITES,
     PointerConfig,
     PointerNetwork,

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from areaviz.models.classifier_pass import compute_reading_loss
-from areaviz.models.ram import Ram, RamConfig
+from areaviz.models.digits import Ram, RamConfig, compute_reading_loss
 from tests.models.stripes import SIDE, learned, looked_at, point_apart
 
 CONFIG = RamConfig(glimpses=3, side=6, scales=2, width=16, classes=2)

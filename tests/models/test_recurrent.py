@@ -19,15 +19,13 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import LSTMS
-from areaviz.data.batches import shift_targets
-from areaviz.data.tokenizer import PAD, START
-from areaviz.decoding.beam import beam_search
-from areaviz.models.birnn import Birnn, BirnnConfig
-from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.base import TOKENIZER, save_weights
+from areaviz.models.decoding import beam_search
 from areaviz.models.generation import GenerationModel
-from areaviz.models.lstm import SIZES, LstmConfig, LstmTranslator
-from areaviz.models.recurrent import SITE, RecurrentWriter, read_items
+from areaviz.models.network import compute_token_log_probabilities
+from areaviz.models.recurrent import RECURRENT_SITE, RecurrentWriter, read_items
+from areaviz.models.tokenizer import PAD, START, shift_targets
+from areaviz.models.translation import LSTM_SIZES, Birnn, BirnnConfig, LstmConfig, LstmTranslator
 from areaviz.publish.export import export
 from areaviz.trace import file
 from areaviz.trace.areas import Area
@@ -54,9 +52,9 @@ ATTENDING = [name for name in FORMS if name != "none"]
 SOURCE = torch.tensor([[5, 9, 4, 11, 7, 6, 3], [8, 12, 3, PAD, PAD, PAD, PAD]])
 TARGET = torch.tensor([[START, 8, 5, 5, 10], [START, 4, 12, 9, 6]])
 CHANGES: list[tuple[Change, ...]] = [
-    (Weigh(SITE, (2, 1)),),
-    (Weigh(SITE, (0,), factor=5.0),),
-    (Gate(SITE, 0, 0),),
+    (Weigh(RECURRENT_SITE, (2, 1)),),
+    (Weigh(RECURRENT_SITE, (0,), factor=5.0),),
+    (Gate(RECURRENT_SITE, 0, 0),),
     (Hide("source", (1,)),),
     (Hide("source", tuple(range(7))),),
 ]
@@ -170,8 +168,8 @@ def test_bahdanau_network_follows_its_equations() -> None:
     for row, length in enumerate((7, 3)):
         logits, weights = additive_slowly(made, SOURCE[row, :length], TARGET[row])
         torch.testing.assert_close(run.logits[row], logits)
-        torch.testing.assert_close(run.weights[SITE][0][row, 0, :, :length], weights)
-        assert not run.weights[SITE][0][row, 0, :, length:].any()
+        torch.testing.assert_close(run.weights[RECURRENT_SITE][0][row, 0, :, :length], weights)
+        assert not run.weights[RECURRENT_SITE][0][row, 0, :, length:].any()
 
 
 def test_decoder_without_attention_gets_both_final_states() -> None:
@@ -217,7 +215,7 @@ def test_lstm_attends_by_dot_products_from_top_layer(form: str) -> None:
         )
         everything = torch.ones(len(query), 3, dtype=torch.bool)
         context, weights, _ = reference.attention(query, key, value, memory, everything, 4**-0.5)
-        torch.testing.assert_close(run.weights[SITE][0][0, head], weights)
+        torch.testing.assert_close(run.weights[RECURRENT_SITE][0][0, head], weights)
         contexts.append(context)
     attended = made.cross.out(torch.cat(contexts, 1))
     torch.testing.assert_close(run.logits[0], made.read_out(top, attended))
@@ -313,15 +311,18 @@ def test_trace_shows_the_effect_of_a_change(form: str, tmp_path: Path) -> None:
     made = model(form, tmp_path)
     asked = Request("recurrent", "A small dog", target="Ein Hund")
     (before,) = made.trace([asked])
-    (after,) = made.trace([replace(asked, changes=(Weigh(SITE, (0,)),))])
+    (after,) = made.trace([replace(asked, changes=(Weigh(RECURRENT_SITE, (0,)),))])
     validate(after)
-    grid = after.maps[SITE].grid
+    grid = after.maps[RECURRENT_SITE].grid
     banned = np.array([grid.area(index).left == 0 for index in range(grid.count)])
-    weights, plain = after.maps[SITE].weights[0, 0, 0], before.maps[SITE].weights[0, 0, 0]
+    weights, plain = (
+        after.maps[RECURRENT_SITE].weights[0, 0, 0],
+        before.maps[RECURRENT_SITE].weights[0, 0, 0],
+    )
     assert not weights[banned].any()
     rest = plain[~banned]
     np.testing.assert_allclose(weights[~banned], rest / rest.sum(), atol=1e-6, rtol=1e-4)
-    assert made.trace([replace(asked, changes=(Hide("source", (2, 3)), Gate(SITE)))])
+    assert made.trace([replace(asked, changes=(Hide("source", (2, 3)), Gate(RECURRENT_SITE)))])
 
 
 def test_model_without_attention_cannot_be_changed(tmp_path: Path) -> None:
@@ -342,7 +343,7 @@ def test_unknown_attention_and_area_sizes_are_refused() -> None:
 def test_sizes_match_the_paper() -> None:
     made = LstmConfig.from_size("512 cells, 4 heads", 20, depth=1)
     assert (made.width, made.heads, made.depth) == (512, 4, 1)
-    assert set(SIZES) == {size for _, size in LSTMS}
+    assert set(LSTM_SIZES) == {size for _, size in LSTMS}
     with pytest.raises(InputError, match="Size .* does not exist"):
         LstmConfig.from_size("Tiny", 20)
 
@@ -387,17 +388,17 @@ def test_trained_attention_finds_the_marked_item(form: str) -> None:
     seen = []
     for sentence in (early, late):
         run = made.attend(torch.tensor([sentence]), torch.tensor([[START]]))
-        seen.append(run.weights[SITE][0][0, :, 0])
+        seen.append(run.weights[RECURRENT_SITE][0][0, :, 0])
     moved = (seen[0] - seen[1]).abs().sum(-1) / 2
     assert moved.max() > 0.5
 
 
 def test_named_area_can_be_weighted(tmp_path: Path) -> None:
     made = model("mean", tmp_path)
-    changes = (Weigh(SITE, areas=(Area(0, 1, 1, 2),), rest=True),)
+    changes = (Weigh(RECURRENT_SITE, areas=(Area(0, 1, 1, 2),), rest=True),)
     (trace,) = made.trace([Request("recurrent", "A dog", target="x", changes=changes)])
-    place = trace.maps[SITE].grid.index(Area(0, 1, 1, 2))
-    np.testing.assert_allclose(trace.maps[SITE].weights[..., place], 1.0)
+    place = trace.maps[RECURRENT_SITE].grid.index(Area(0, 1, 1, 2))
+    np.testing.assert_allclose(trace.maps[RECURRENT_SITE].weights[..., place], 1.0)
 
 
 @pytest.mark.parametrize("form", ["additive", "mean", "none"])

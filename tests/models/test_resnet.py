@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.models.encoders import RESNET_FILE, ResNet152, build_picture_encoder
+from areaviz.models.pictures import RESNET_FILE, ResNet152, build_picture_encoder
 from areaviz.trace.errors import InputError
 from areaviz.training.finished_features import load_encoder
 

@@ -10,14 +10,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
-from areaviz.models.checkpoint import (
+from areaviz.models.base import (
     WEIGHTS,
     compute_digests,
     list_shared_files,
     load_weights,
     save_weights,
 )
+from areaviz.models.captions import CaptionerConfig, CaptionTransformer
 from areaviz.trace.errors import BackendError
 from tests.models.test_efficientnet import OPTIONS
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import Card, read_card
-from areaviz.models.checkpoint import TOKENIZER, compute_digests, share_tokenizers
+from areaviz.models.base import TOKENIZER, compute_digests, share_tokenizers
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint

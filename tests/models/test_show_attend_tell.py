@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.data.tokenizer import START, Tokenizer
-from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.base import TOKENIZER, save_weights
+from areaviz.models.captions import SITE, ShowAttendTell, TellerConfig
 from areaviz.models.generation import GenerationModel
-from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
+from areaviz.models.tokenizer import START, Tokenizer
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError

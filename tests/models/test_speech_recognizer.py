@@ -8,17 +8,17 @@ import torch
 
 from areaviz.attention.additive import SCORINGS
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.data.tokenizer import START
 from areaviz.media.sounds import WINDOW
-from areaviz.models.decoder import compute_token_log_probabilities
-from areaviz.models.inputs import make_sound_field
-from areaviz.models.recurrent import SITE
-from areaviz.models.speech_recognizer import (
+from areaviz.models.network import compute_token_log_probabilities
+from areaviz.models.recording import make_sound_field
+from areaviz.models.recurrent import RECURRENT_SITE
+from areaviz.models.speech import (
     FRAMES_PER_ITEM,
     SAMPLES_PER_ITEM,
     ListenerConfig,
     SpeechRecognizer,
 )
+from areaviz.models.tokenizer import START
 from areaviz.trace.changes import Gate, Hide, Share
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Sound
@@ -40,7 +40,7 @@ TARGET = torch.tensor([[START, 5, 6, 7]])
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
-@pytest.mark.parametrize("changes", [(), (Share(SITE, 2.0, True, 2),)])
+@pytest.mark.parametrize("changes", [(), (Share(RECURRENT_SITE, 2.0, True, 2),)])
 def test_steps_equal_the_whole_pass(scoring: str, changes: tuple[Share, ...]) -> None:
     network = listener(scoring)
     changed = NetworkInterventions.from_changes(changes, network.sites, 1)
@@ -64,26 +64,28 @@ def test_padding_changes_nothing() -> None:
     with torch.no_grad():
         alone = network.attend(sound(), TARGET)
         together = network.attend(padded, TARGET.expand(2, -1))
-    items = alone.weights[SITE][0].shape[-1]
+    items = alone.weights[RECURRENT_SITE][0].shape[-1]
     assert items == -(-22 // FRAMES_PER_ITEM)
-    weights = together.weights[SITE][0][0]
+    weights = together.weights[RECURRENT_SITE][0][0]
     torch.testing.assert_close(together.logits[0], alone.logits[0], atol=1e-5, rtol=1e-4)
-    torch.testing.assert_close(weights[..., :items], alone.weights[SITE][0][0], atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        weights[..., :items], alone.weights[RECURRENT_SITE][0][0], atol=1e-6, rtol=0
+    )
     assert weights[..., items:].abs().max() == 0
 
 
 def test_weights_sum_to_one_and_depend_on_sound() -> None:
     network = listener("content")
     with torch.no_grad():
-        one = network.attend(sound(), TARGET).weights[SITE][0]
-        other = network.attend(sound(seed=9), TARGET).weights[SITE][0]
+        one = network.attend(sound(), TARGET).weights[RECURRENT_SITE][0]
+        other = network.attend(sound(seed=9), TARGET).weights[RECURRENT_SITE][0]
     torch.testing.assert_close(one.sum(-1), torch.ones(1, 1, 4))
     assert (one - other).abs().max() > 1e-4
 
 
 def test_hidden_banned_and_gated_items_have_no_effect() -> None:
     network = listener()
-    sites = {SITE: ("target", "sound")}
+    sites = {RECURRENT_SITE: ("target", "sound")}
     with torch.no_grad():
         plain = network.attend(sound(), TARGET)
         hidden = network.attend(
@@ -94,10 +96,12 @@ def test_hidden_banned_and_gated_items_have_no_effect() -> None:
         closed = network.attend(
             sound(),
             TARGET,
-            changed=NetworkInterventions.from_changes([Gate(SITE, 0, None, 0.0)], sites, 1),
+            changed=NetworkInterventions.from_changes(
+                [Gate(RECURRENT_SITE, 0, None, 0.0)], sites, 1
+            ),
         )
-    assert hidden.weights[SITE][0][..., 1:3].abs().max() == 0
-    torch.testing.assert_close(hidden.weights[SITE][0].sum(-1), torch.ones(1, 1, 4))
+    assert hidden.weights[RECURRENT_SITE][0][..., 1:3].abs().max() == 0
+    torch.testing.assert_close(hidden.weights[RECURRENT_SITE][0].sum(-1), torch.ones(1, 1, 4))
     assert (plain.logits - closed.logits).abs().max() > 1e-4
 
 

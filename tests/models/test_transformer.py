@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from areaviz.data.batches import pad_rows
-from areaviz.models.decoder import compute_token_log_probabilities
-from areaviz.models.transformer import SIZES, Transformer, TransformerConfig
+from areaviz.models.network import compute_token_log_probabilities
+from areaviz.models.tokenizer import pad_rows
+from areaviz.models.translation import TRANSFORMER_SIZES, Transformer, TransformerConfig
 from tests.tiny import FORMS, network
 
 SOURCE = torch.tensor([[5, 9, 4, 11, 7, 6, 3]])
@@ -17,12 +17,12 @@ TARGET = torch.tensor([[2, 8, 5, 5, 10, 4, 12, 9]])
 VOCABULARY = 20
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", TRANSFORMER_SIZES)
 def test_sizes_match_the_paper(size: str) -> None:
     with torch.device("meta"):
         model = Transformer(TransformerConfig.from_size(size, 100))
-    assert len(model.encoder) == len(model.decoder) == SIZES[size]["layers"]
-    assert model.embedding.weight.shape[1] == SIZES[size]["width"]
+    assert len(model.encoder) == len(model.decoder) == TRANSFORMER_SIZES[size]["layers"]
+    assert model.embedding.weight.shape[1] == TRANSFORMER_SIZES[size]["width"]
 
 
 def test_unknown_size_is_named() -> None:

@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
-from areaviz.data.tokenizer import START
-from areaviz.models.attribution import AttributedRun, compute_attribution
-from areaviz.models.decoder import compute_token_log_probabilities
-from areaviz.models.generation import GenerationModel
-from areaviz.models.inputs import make_clip_field
-from areaviz.models.recurrent import SITE
-from areaviz.models.video_captioner import ENCODERS, VideoCaptioner, WatcherConfig
+from areaviz.models.clips import ENCODERS, VideoCaptioner, WatcherConfig
+from areaviz.models.generation import AttributedRun, GenerationModel, compute_attribution
+from areaviz.models.network import compute_token_log_probabilities
+from areaviz.models.recording import make_clip_field
+from areaviz.models.recurrent import RECURRENT_SITE
+from areaviz.models.tokenizer import START
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
@@ -48,9 +47,9 @@ CHANGES: list[tuple[Change, ...]] = [
     (Hide("clip", (1,)),),
     (Hide("clip", (0, 3)), Hide("clip", (4,))),
     (Hide("clip", ALL),),
-    (Weigh(SITE, (2, 1)),),
-    (Weigh(SITE, areas=(Area(0, 1, 1, 1),), factor=5.0),),
-    (Gate(SITE, 0, 0),),
+    (Weigh(RECURRENT_SITE, (2, 1)),),
+    (Weigh(RECURRENT_SITE, areas=(Area(0, 1, 1, 1),), factor=5.0),),
+    (Gate(RECURRENT_SITE, 0, 0),),
 ]
 TARGET = torch.tensor([[START, 5, 6, 7], [START, 8, 4, 4]])
 
@@ -152,7 +151,7 @@ def test_hidden_frames_are_not_seen(form: str, hidden: tuple[int, ...]) -> None:
 def test_no_area_with_a_hidden_frame_has_weight(form: str, hidden: tuple[int, ...]) -> None:
     network = watcher(form)
     changed = change(network, (Hide("clip", hidden),))
-    weights = network.attend(clips(), TARGET, changed=changed).weights[SITE][0]
+    weights = network.attend(clips(), TARGET, changed=changed).weights[RECURRENT_SITE][0]
     for frame in hidden:
         assert (weights[..., holds(network, frame)] == 0).all()
     torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:3]))
@@ -161,7 +160,9 @@ def test_no_area_with_a_hidden_frame_has_weight(form: str, hidden: tuple[int, ..
 @pytest.mark.parametrize("form", ATTENDING)
 def test_weights_sum_to_one_and_depend_on_frames(form: str) -> None:
     network = watcher(form)
-    one, other = (network.attend(clip, TARGET).weights[SITE] for clip in (clips(), clips(seed=9)))
+    one, other = (
+        network.attend(clip, TARGET).weights[RECURRENT_SITE] for clip in (clips(), clips(seed=9))
+    )
     assert len(one) == 1
     areas = network.areas("clip").make_grid(FRAMES).count
     assert one[0].shape == (2, network.config.heads, 4, areas)
@@ -175,7 +176,7 @@ def test_weights_sum_to_one_and_depend_on_frames(form: str) -> None:
 def test_fully_hidden_clip_is_not_read(form: str) -> None:
     network = watcher(form)
     run = network.attend(clips(), TARGET, changed=change(network, (Hide("clip", ALL),)))
-    assert (run.weights[SITE][0] == 0).all() and run.logits.isfinite().all()
+    assert (run.weights[RECURRENT_SITE][0] == 0).all() and run.logits.isfinite().all()
     other = network.attend(clips(seed=3), TARGET, changed=change(network, (Hide("clip", ALL),)))
     assert torch.equal(run.logits, other.logits)
 
@@ -183,14 +184,16 @@ def test_fully_hidden_clip_is_not_read(form: str) -> None:
 def test_bans_and_gates_change_the_reading() -> None:
     network = watcher("boundary keys")
     plain = network.attend(clips(), TARGET)
-    banned = network.attend(clips(), TARGET, changed=change(network, (Weigh(SITE, (2,)),)))
-    weights = banned.weights[SITE][0]
+    banned = network.attend(
+        clips(), TARGET, changed=change(network, (Weigh(RECURRENT_SITE, (2,)),))
+    )
+    weights = banned.weights[RECURRENT_SITE][0]
     assert (weights[..., holds(network, 2)] == 0).all()
-    kept = plain.weights[SITE][0].clone()
+    kept = plain.weights[RECURRENT_SITE][0].clone()
     kept[..., holds(network, 2)] = 0
     torch.testing.assert_close(weights, kept / kept.sum(-1, keepdim=True))
-    closed = network.attend(clips(), TARGET, changed=change(network, (Gate(SITE, 0, 0),)))
-    assert torch.equal(closed.weights[SITE][0], plain.weights[SITE][0])
+    closed = network.attend(clips(), TARGET, changed=change(network, (Gate(RECURRENT_SITE, 0, 0),)))
+    assert torch.equal(closed.weights[RECURRENT_SITE][0], plain.weights[RECURRENT_SITE][0])
     assert (closed.logits - plain.logits).abs().max() > 1e-4
 
 
@@ -283,7 +286,7 @@ def test_areas_shrink_but_do_not_grow_after_training() -> None:
         assert (smaller.area_size, smaller.known_size) == (size, 3)
         other = VideoCaptioner(smaller).eval()
         other.load_state_dict(network.state_dict())
-        weights = other.attend(clips(), TARGET).weights[SITE][0]
+        weights = other.attend(clips(), TARGET).weights[RECURRENT_SITE][0]
         grid = other.areas("clip").make_grid(FRAMES)
         assert weights.shape[-1] == grid.count < network.areas("clip").make_grid(FRAMES).count
         assert smaller.with_area_size(3).area_size == 3
@@ -326,7 +329,7 @@ def test_trace_has_the_watched_frames(tmp_path: Path, frames: int) -> None:
     trace = model(tmp_path).trace([request])[0]
     validate(trace)
     assert trace.fields["target"].labels == ("the", "three", "grows", "⟨end⟩")
-    field, attention = trace.fields["clip"], trace.maps[SITE]
+    field, attention = trace.fields["clip"], trace.maps[RECURRENT_SITE]
     chosen = np.linspace(0, frames - 1, FRAMES).round().astype(int)
     assert field.labels == tuple(f"frame {number + 1}" for number in chosen)
     assert np.array_equal(field.anchors, np.stack([chosen, chosen + 1], 1))

@@ -12,11 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.models.birnn import Birnn, BirnnConfig
-from areaviz.models.lstm import LstmConfig, LstmTranslator
+from areaviz.models.clips import VideoCaptioner, WatcherConfig
 from areaviz.models.network import GenerationNetwork
-from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
-from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
+from areaviz.models.speech import ListenerConfig, SpeechRecognizer
+from areaviz.models.translation import Birnn, BirnnConfig, LstmConfig, LstmTranslator
 
 VOCABULARY, WIDTH = 7, 4
 SOURCE, TARGET = torch.tensor([[4, 5, 6, 2], [5, 2, 0, 0]]), torch.tensor([[1, 4, 6], [1, 5, 0]])

@@ -18,7 +18,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.media.sounds import DecodedSound, encode_flac
 from areaviz.models.generation import GenerationModel
-from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
+from areaviz.models.speech import ListenerConfig, SpeechRecognizer
 from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
 from areaviz.trace.changes import Hide, Share, format_changes, parse_changes
 from areaviz.trace.record import Trace

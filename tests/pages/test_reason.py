@@ -13,16 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.story_questions import split_sentence
-from areaviz.data.tokenizer import Tokenizer
 from areaviz.drawing.numbered_points import label_positions
 from areaviz.measures.references import make_flat_tree
-from areaviz.models.answering_model import AnsweringModel
 from areaviz.models.generation import GenerationModel
-from areaviz.models.lstm import LstmConfig, LstmTranslator
-from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
-from areaviz.models.pointer import PointerConfig, PointerNetwork
-from areaviz.models.pointing_model import PointingModel
+from areaviz.models.points import PointerConfig, PointerNetwork, PointingModel
+from areaviz.models.stories import AnsweringModel, MemoryConfig, MemoryNetwork, split_sentence
+from areaviz.models.tokenizer import Tokenizer
+from areaviz.models.translation import LstmConfig, LstmTranslator
 from areaviz.samples.reasoning import POINTS, SENTENCES, STORIES, separate_punctuation
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.batches import shift_targets
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.captions import CaptionerConfig, CaptionTransformer
+from areaviz.models.tokenizer import Tokenizer, shift_targets
 from areaviz.samples.dataset import GroundedSentence
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.training.attention_supervision import (

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from areaviz.models.encoders import ENCODERS, PictureEncoder
-from areaviz.models.grid_encoder import EncoderConfig
+from areaviz.models.pictures import ENCODERS, EncoderConfig, PictureEncoder
 from areaviz.training.captioned_pictures import CaptionedPictures
 from areaviz.training.task import load_or_make_array
 

@@ -13,7 +13,7 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models import MODELS
-from areaviz.models.device import choose_device
+from areaviz.models.base import choose_device
 from areaviz.models.generation import GenerationModel
 from areaviz.samples import scenes
 from areaviz.samples.scenes import make_scene

@@ -16,8 +16,8 @@ from areaviz.cards.card import read_card
 from areaviz.data.mnist import VALIDATION
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models import MODELS
-from areaviz.models.device import choose_device
-from areaviz.models.digit_metrics import to_unit_range
+from areaviz.models.base import choose_device
+from areaviz.models.digit_reader import to_unit_range
 from areaviz.samples.digits import draw_digits
 from areaviz.trace.errors import InputError
 from areaviz.training.about import read_training_texts

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.models.device import choose_device
+from areaviz.models.base import choose_device
 from areaviz.samples import scenes
 from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 

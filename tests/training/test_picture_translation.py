@@ -16,11 +16,11 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.data.flickr8k import read_photos
-from areaviz.data.tokenizer import UNKNOWN
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.picture_translation import CONDITIONS
 from areaviz.models import MODELS
-from areaviz.models.device import choose_device
+from areaviz.models.base import choose_device
+from areaviz.models.tokenizer import UNKNOWN
 from areaviz.samples import scenes
 from areaviz.samples.scenes import MASK, make_scene
 from areaviz.training.encoder import EncoderTaskConfig

@@ -13,7 +13,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.points import compare_answers
-from areaviz.models.point_batches import arrange_for_reading
+from areaviz.models.points import arrange_for_reading
 from areaviz.samples import reasoning
 from areaviz.samples.reasoning import draw_point_sets, solve_exactly
 from areaviz.trace import file

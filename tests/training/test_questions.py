@@ -11,10 +11,9 @@ import torch
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
-from areaviz.data.story_questions import Question
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.questions import _find_latest_gold_facts, compute_covered_share
-from areaviz.models.question_batches import add_random_time_gaps
+from areaviz.models.stories import Question, add_random_time_gaps
 from areaviz.trace import file
 from areaviz.trace.changes import Hide
 from areaviz.trace.document import validate

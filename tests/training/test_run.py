@@ -11,8 +11,7 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
-from areaviz.models.checkpoint import compute_digests
-from areaviz.models.device import choose_device
+from areaviz.models.base import choose_device, compute_digests
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.tokenizer import END, Tokenizer
-from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.base import TOKENIZER
+from areaviz.models.tokenizer import END, Tokenizer
 from areaviz.trace.errors import InputError
 from areaviz.training.loop import BEST
 from areaviz.training.make_pairs import make_pairs

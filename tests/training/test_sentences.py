@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.tokenizer import PAD, Tokenizer
+from areaviz.models.tokenizer import PAD, Tokenizer
 from areaviz.samples.dataset import Boxes
 from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import (

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from areaviz.data.tokenizer import PAD
-from areaviz.models.show_attend_tell import CaptionPass, ShowAttendTell, TellerConfig
+from areaviz.models.captions import CaptionPass, ShowAttendTell, TellerConfig
+from areaviz.models.tokenizer import PAD
 from areaviz.training.show_attend_tell_loss import (
     RECENT,
     compute_choice_loss,

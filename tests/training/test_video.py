@@ -12,11 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import shift_targets
-from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
-from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.generation_registry import GENERATION_NETWORKS
+from areaviz.models.base import TOKENIZER
+from areaviz.models.generation import GENERATION_NETWORKS
 from areaviz.models.network import Pass
+from areaviz.models.tokenizer import PAD, UNKNOWN, Tokenizer, shift_targets
 from areaviz.samples.digits import ACTIONS, CLIP_FRAMES, CLIP_SIDE, DIGITS
 from areaviz.training import training_clips
 from areaviz.training.loop import Trainer

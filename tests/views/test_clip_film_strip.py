@@ -10,7 +10,7 @@ import pytest
 from areaviz.draw.theme import HEAD_COLOURS
 from areaviz.draw.view import figure_caption
 from areaviz.drawing.frame_attention import GOLD, FrameAttention, find_frame_attention
-from areaviz.models.inputs import make_clip_field
+from areaviz.models.recording import make_clip_field
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import load_tokenizer
+from areaviz.models.base import load_tokenizer
+from areaviz.models.tokenizer import Tokenizer
 from areaviz.samples.paths import CHECKPOINTS
 from tests.components.live.node import run_node
 

@@ -25,12 +25,18 @@ from areaviz.attention.multihead import (
     Share,
     TwoInterventions,
 )
-from areaviz.data.tokenizer import PAD
-from areaviz.models.decoder import TransformerBase, TransformerStepper
-from areaviz.models.layers import BaseDecoderLayer, EncoderLayer, initialise_weights, run_encoder
-from areaviz.models.network import Pass, PictureNetwork
-from areaviz.models.transformer import SITES as TEXT_SITES
-from areaviz.models.transformer import TransformerConfig, find_padding
+from areaviz.models.network import (
+    BaseDecoderLayer,
+    EncoderLayer,
+    Pass,
+    PictureNetwork,
+    TransformerBase,
+    TransformerStepper,
+    initialise_weights,
+    run_encoder,
+)
+from areaviz.models.tokenizer import PAD
+from areaviz.models.translation import TRANSFORMER_SITES, TransformerConfig, find_padding
 
 SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """The sites of the two attentions in a trace."""
@@ -152,7 +158,7 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
 
     inputs = ("source", "picture")
     longest = 40
-    sites = {**TEXT_SITES, SITES["picture"]: ("target", "picture")}
+    sites = {**TRANSFORMER_SITES, SITES["picture"]: ("target", "picture")}
 
     def __init__(self, config: TwoMemoriesConfig, impl: str = "auto") -> None:
         super().__init__(config.encoder, config.grid)

@@ -28,7 +28,7 @@ from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.media.sounds import HOP
 from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (
-    SITE,
+    RECURRENT_SITE,
     RecurrentStepper,
     RecurrentWriter,
     State,
@@ -102,7 +102,7 @@ class SpeechRecognizer(RecurrentWriter):
     def __init__(self, config: ListenerConfig) -> None:
         super().__init__(config.vocabulary, config.width, config.dropout)
         self.config: ListenerConfig = config
-        self.sites = {SITE: ("target", "sound")}
+        self.sites = {RECURRENT_SITE: ("target", "sound")}
         width, channels = config.width, 2 * config.width
         self.narrow = nn.Conv1d(config.bands, width, 5, stride=2, padding=2)
         self.narrower = nn.Conv1d(width, width, 5, stride=2, padding=2)
@@ -129,7 +129,7 @@ class SpeechRecognizer(RecurrentWriter):
             logits_BV, state = self.advance(ids_B, state, heard, time)
             logits.append(logits_BV)
             weights.append(state[1])
-        found = {SITE: [torch.stack(weights, 1)[:, None]]} if need_weights else {}
+        found = {RECURRENT_SITE: [torch.stack(weights, 1)[:, None]]} if need_weights else {}
         return Pass(torch.stack(logits, 1), found)
 
     def encode(
@@ -160,9 +160,9 @@ class SpeechRecognizer(RecurrentWriter):
         items_BMC = self.dropout(read_BMC)
         keys_BMD = self.attention.compute_keys(items_BMC)
         memory = ItemMemory.with_changes(
-            items_BMC, keys_BMD, readable_BM, changed.get_layer_changes(SITE, 0), times
+            items_BMC, keys_BMD, readable_BM, changed.get_layer_changes(RECURRENT_SITE, 0), times
         )
-        return EncodedSpeech(memory, readable_BM, changed.get_share(SITE))
+        return EncodedSpeech(memory, readable_BM, changed.get_share(RECURRENT_SITE))
 
     def make_first_state(self, heard: EncodedSpeech) -> State:
         """Return the decoder's first state: zeros, and all previous weight on the first item."""

@@ -1,4 +1,4 @@
-"""Conversion of text to tokens and back, with SentencePiece for characters, subwords and words."""
+"""The tokenizer, and batches of sentences for training."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sentencepiece as spm
-from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
+import torch
+from sentencepiece.sentencepiece_model_pb2 import ModelProto
+from torch import Tensor
+from torch.nn import functional as F
 
 from areaviz.trace.safe_files import write_whole
+
+# Conversion of text to tokens and back, with SentencePiece for characters, subwords and words.
+
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 _KINDS = {1: "unigram", 3: "word", 4: "char"}
@@ -194,3 +201,68 @@ def _convert_pieces(text: str, pieces: Iterable[Any]) -> list[Token]:
         shown = text[start:end].lstrip()
         placed.append(Token(piece.id, shown or " ", end - len(shown) if shown else start, end))
     return placed
+
+
+# Batches of sentences: padded, shifted for a decoder, in buckets of similar length.
+#
+# Shapes: N sentences, T target items. In a batch, B sentences and M source items.
+
+
+IdPair = tuple[list[int], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Padded token ids of sentence pairs."""
+
+    # [B, M]
+    source: Tensor
+    # [B, T], starting with the start symbol.
+    target_in: Tensor
+    # [B, T]
+    target_out: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """Return the batch on `device`."""
+        parts = (self.source, self.target_in, self.target_out)
+        return Batch(*(part.to(device) for part in parts))
+
+
+def pad_rows(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Return rows of unequal length as one int64 matrix, padded on the right."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
+
+
+def shift_targets(target_NT: Tensor) -> Tensor:
+    """Return the decoder input for target rows: the start symbol, then all but the last item."""
+    return F.pad(target_NT, (1, 0), value=START)[:, :-1]
+
+
+def collate_pairs(pairs: Sequence[IdPair]) -> Batch:
+    """Return a batch of pairs of id lists, which all end with the end symbol."""
+    sources, targets = zip(*pairs, strict=True)
+    target_out = pad_rows(targets)
+    return Batch(pad_rows(sources), shift_targets(target_out), target_out)
+
+
+def group_by_length(pairs: Sequence[IdPair], tokens: int, seed: int | None) -> list[list[int]]:
+    """Group pairs of similar length, each group with at most about `tokens` padded target tokens.
+
+    Returns:
+        Lists of indices. With a seed, the lists and their order are shuffled. With None, both are
+        sorted by length.
+    """
+    rng = np.random.default_rng(seed)
+    lengths = np.array([(len(source), len(target)) for source, target in pairs])
+    jitter = rng.random(lengths.shape) * (0 if seed is None else 2)
+    sources, targets = (lengths + jitter).T
+    groups: list[list[int]] = [[]]
+    longest = 0
+    for index in np.lexsort((sources, np.floor(targets))).tolist():
+        longest = max(longest, len(pairs[index][1]))
+        if groups[-1] and longest * (len(groups[-1]) + 1) > tokens:
+            groups.append([])
+            longest = len(pairs[index][1])
+        groups[-1].append(index)
+    return groups if seed is None else [groups[i] for i in rng.permutation(len(groups))]

@@ -20,9 +20,8 @@ from torch.nn import functional as F
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.multihead import MultiHeadAttention
-from areaviz.models.layers import AreaChoices
-from areaviz.models.lstm_writer import EncodedItems, LstmWriter
-from areaviz.models.recurrent import SITE
+from areaviz.models.network import AreaChoices
+from areaviz.models.recurrent import RECURRENT_SITE, EncodedItems, LstmWriter
 from areaviz.trace.errors import check_choice
 
 ENCODERS = ("frames", "motion", "both")
@@ -99,7 +98,7 @@ class VideoCaptioner(LstmWriter):
         self.cross: MultiHeadAttention | None = None
         if config.attends:
             self.cross = MultiHeadAttention(width, config.heads, config.areas(0), impl)
-        self.sites = {SITE: ("target", "clip")} if config.attends else {}
+        self.sites = {RECURRENT_SITE: ("target", "clip")} if config.attends else {}
         self.hidden_out = nn.Linear(width, width, bias=False)
 
     def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> EncodedItems:

@@ -1,1 +1,0 @@
-"""Greedy and beam search over the protocol `stepper.Stepper`, independent of any model."""
