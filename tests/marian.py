@@ -13,7 +13,7 @@ from typing import Any
 import sentencepiece
 import torch
 
-from areaviz.adapters.library import import_transformers
+from areaviz.adapters.loading import import_transformers
 
 # English noun: German article, German noun, and the ending of the German adjective.
 NOUNS = {

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters import recording_by_interface
-from areaviz.adapters.attention_recording import RecordedRun
-from areaviz.adapters.model_run import ModelRun
-from areaviz.adapters.sinks import Site
+from areaviz.adapters import recording
+from areaviz.adapters.heads import Site
+from areaviz.adapters.recording import RecordedRun
+from areaviz.adapters.run import ModelRun
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.changes import (
     Change,
@@ -122,7 +122,7 @@ def apply_changes(
         layers = seen.names.get(change.site, ())
         if change.layer is not None and len(set(layers)) < len(layers):
             raise InputError(_SHARED.format(change.site))
-    with recording_by_interface.route_attention(model, changer):
+    with recording.route_attention(model, changer):
         yield
     for change in changer.changes:
         if change.site not in changer.reached:

@@ -1,7 +1,4 @@
-"""Recordings for external speech models, as samples or as a spectrum, and the times of their items.
-
-Shapes: N samples, C channels.
-"""
+"""Recordings for external speech models, read from any form, and the times of their items."""
 
 from __future__ import annotations
 
@@ -12,23 +9,123 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from areaviz.adapters.audio_input import Samples, read_samples
-from areaviz.adapters.call_records import CROSS, ENCODER, Found, select_items
-from areaviz.adapters.model_run import Options
-from areaviz.adapters.pixels import run_processor
+from areaviz.adapters.heads import CROSS, ENCODER, Found, select_items
+from areaviz.adapters.pictures import run_processor
+from areaviz.adapters.run import Options
+from areaviz.media.sounds import read_recording, resample
 from areaviz.trace.arrays import make_text_field
-from areaviz.trace.errors import InputError
-from areaviz.trace.record import Field
+from areaviz.trace.errors import InputError, check_range
+from areaviz.trace.record import Field, find_file
+from areaviz.trace.request import RATE, Sound
 
-RATE, STEPS = 16_000, 100
+# Recordings in any form as one sequence of samples: files, arrays, and rows of datasets.
+#
+# Shapes: N samples, C channels.
+
+
+MOST_SECONDS = 600
+MAX_CHANNELS = 8
+RATES = (1_000, 384_000)
+"""Minimum and maximum samples per second of an array."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """One channel of a recording."""
+
+    # float32 [N], from -1 to 1.
+    values_N: npt.NDArray[np.float32]
+    # Samples per second.
+    rate: int
+    # Details for users on how the recording was read.
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The length of the recording in seconds."""
+        return len(self.values_N) / self.rate
+
+
+def read_samples(given: object, rate: int) -> Samples:
+    """Return a recording as one channel of samples at a rate.
+
+    Args:
+        given: A path, an array or a list of samples at this rate (several channels become their
+            mean), a mapping with "array" and "sampling_rate", or a `Sound`.
+        rate: Samples per second.
+
+    Raises:
+        InputError: It is none of these, or the file cannot be read.
+    """
+    if isinstance(given, str | Path):
+        return _read_file(find_file(given), rate)
+    own_rate = rate
+    if isinstance(given, Sound):
+        given, own_rate = given.samples, RATE
+    elif isinstance(given, Mapping):
+        stated = given.get("sampling_rate", rate)
+        check_range("sampling_rate", stated, RATES)
+        own_rate = int(stated)
+        given = given["array"]
+    try:
+        values = np.asarray(given)
+        numbers = values.astype(np.float32)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            "The input must be a recording, as a file, samples or a spectrum. Give one of these."
+        ) from error
+    if values.dtype.kind in "iu":
+        # Integers are samples in the form of a file. Models expect values from -1 to 1.
+        numbers /= np.float32(np.iinfo(values.dtype).max)
+    mean_N, channels = _mix_channels(numbers)
+    return Samples(resample(mean_N, own_rate, rate), rate, _describe_channels(channels))
+
+
+def _mix_channels(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
+    """Return the mean of the channels, which may be on either axis, and the number of channels."""
+    if values.ndim == 2 and min(values.shape) <= MAX_CHANNELS < max(values.shape):
+        axis = int(np.argmin(values.shape))
+        return values.mean(axis), values.shape[axis]
+    if values.ndim != 1 or not values.size:
+        raise InputError(
+            f"The recording has the shape {values.shape} but must be one row of samples, or two"
+            " axes of channels and samples."
+        )
+    return values, 1
+
+
+def _describe_channels(channels: int) -> dict[str, str]:
+    return {"channels": f"the mean of {channels} channels is heard"} if channels > 1 else {}
+
+
+def _read_file(path: Path, rate: int) -> Samples:
+    try:
+        found = read_recording(path.read_bytes(), MOST_SECONDS)
+    except ImportError as error:
+        raise InputError(
+            "Reading a recording needs the package soundfile. Install areaviz[app], or give"
+            " the samples themselves."
+        ) from error
+    return Samples(
+        resample(found.mean_S, found.rate, rate), rate, _describe_channels(found.channels)
+    )
+
+
+# Recordings for external speech models, as samples or as a spectrum, and the times of their items.
+#
+# Shapes: N samples, C channels.
+
+
+DEFAULT_RATE, STEPS = 16_000, 100
 """Sampling rate if the processor states none, and steps of a spectrum per second."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sound:
+class SoundInput:
     """A recording as the input of a model."""
 
     # Inputs of the model by name, as a batch of one.
@@ -64,7 +161,7 @@ class Sound:
         return make_text_field("source", [f"{start:.2f}s" for start in starts])
 
 
-def predict_times(model: Any, heard: Sound) -> tuple[int, int] | None:
+def predict_times(model: Any, heard: SoundInput) -> tuple[int, int] | None:
     """Return (1, number of items) that a model will make of a recording.
 
     The result is None if the model does not state how its convolutions change a length.
@@ -77,7 +174,7 @@ def predict_times(model: Any, heard: Sound) -> tuple[int, int] | None:
     return 1, int(left(torch.tensor(heard.length))) // together
 
 
-def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
+def keep_recording(found: Found, heard: SoundInput) -> tuple[Found, dict[str, str]]:
     """Return the heads over the recording only, and a detail about the attention that was left out.
 
     Whisper pads each recording to 30 seconds with silence, and most attention may go to this
@@ -106,7 +203,9 @@ def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
     return shown, {"padding": said}
 
 
-def prepare_sound(name: str, inputs: object, options: Options, bands: int | None = None) -> Sound:
+def prepare_sound(
+    name: str, inputs: object, options: Options, bands: int | None = None
+) -> SoundInput:
     """Return a recording in the form that a model takes.
 
     Args:
@@ -151,7 +250,7 @@ def prepare_sound(name: str, inputs: object, options: Options, bands: int | None
             f"only the first {length / steps:g} s of {samples.seconds:.1f} s are heard,"
             " because the model accepts no more at once. Cut the recording to hear the rest"
         )
-    return Sound({name: values, **beside}, length, steps, heard, details)
+    return SoundInput({name: values, **beside}, length, steps, heard, details)
 
 
 def _is_raw(name: str, inputs: object, options: Options) -> bool:
@@ -169,7 +268,7 @@ def _is_raw(name: str, inputs: object, options: Options) -> bool:
 def _get_rate(processor: Any) -> int:
     """Return the sampling rate that a processor expects."""
     extractor = getattr(processor, "feature_extractor", processor)
-    return int(getattr(extractor, "sampling_rate", None) or RATE)
+    return int(getattr(extractor, "sampling_rate", None) or DEFAULT_RATE)
 
 
 def _make_batch_of_one(

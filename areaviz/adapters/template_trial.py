@@ -1,7 +1,7 @@
 """Write a chat by an untrusted template in a separate process with limits.
 
 A template is a program. `{{ "x" * 10**10 }}` would take 10 GB, and nothing within a process can
-stop such a single step. `areaviz/adapters/templates.py` runs this file. It reads a JSON object with
+stop such a single step. `areaviz/adapters/texts.py` runs this file. It reads a JSON object with
 the arguments of `render_jinja_template` and the limits from its input, and writes a JSON object
 with one key: "text", or "refused" with the template's message, or "limit" for the exceeded limit.
 """

@@ -1,22 +1,199 @@
-"""Texts for external models: token ids, and the characters of each token."""
+"""Texts and chats for external models, as token ids with the characters of each token."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from areaviz.adapters import template_trial
 from areaviz.adapters.anchors import Piece, Span, anchor_pieces, complete_offsets
-from areaviz.adapters.chats import format_chat, is_chat
-from areaviz.adapters.failures import describe_reason
+from areaviz.adapters.loading import describe_reason
 from areaviz.trace.arrays import MAX_ITEMS, make_text_field
 from areaviz.trace.errors import InputError, InputErrorWithAdvice, check_text
 from areaviz.trace.record import Field
+
+# Write a chat as one text with the template in a model's folder, in a separate process.
+#
+# The template is an untrusted program: it may loop forever or produce a text of any length.
+
+
+# Limits of a template: seconds of processor time, bytes of memory, and characters of the result.
+TEMPLATE_SECONDS, TEMPLATE_BYTES, TEMPLATE_CHARACTERS = 5, 320 << 20, 1_000_000
+# Wall-clock seconds after which the process is stopped, including its start on a busy machine.
+WALL_SECONDS = 120
+
+
+class Refusal(Exception):
+    """A template raised an error, for example because the roles of a chat do not alternate."""
+
+
+def write_chat(processor: Any, chat: Sequence[Mapping[str, Any]], has_prompt: bool = False) -> str:
+    """Return a chat as one text.
+
+    Args:
+        processor: A tokenizer, or a processor with a tokenizer, that has a template.
+        chat: Messages with a role and a content. Pictures in a message become placeholders.
+        has_prompt: Whether the text ends with the marker that starts an answer.
+
+    Raises:
+        InputError: The template exceeds a limit.
+        Refusal: The template raises an error.
+    """
+    template = processor.chat_template
+    if isinstance(template, Mapping):
+        template = template.get("default") or next(iter(template.values()))
+    tokenizer = getattr(processor, "tokenizer", processor)
+    options = {
+        **getattr(tokenizer, "special_tokens_map", {}),
+        "chat_template": template,
+        "add_generation_prompt": has_prompt,
+    }
+    messages = [{key: one for key, one in message.items() if one is not None} for message in chat]
+    return _write(json.dumps({"chat": messages, "options": options}, default=_to_json_value))
+
+
+def escape_as_template(text: str) -> str:
+    """Return a template that always writes this text."""
+    escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
+    return f'{{{{ "{escaped}" }}}}' if text else ""
+
+
+def make_trial_command() -> list[str]:
+    """Return the command that runs a template."""
+    return [sys.executable, str(Path(template_trial.__file__))]
+
+
+def _to_json_value(value: object) -> object:
+    """Return a value that JSON can represent. Templates check for pictures but never read them."""
+    return dict(value) if isinstance(value, Mapping) else f"<{type(value).__name__}>"
+
+
+@lru_cache(maxsize=64)
+def _write(question: str) -> str:
+    """Run the template in a separate process. Starting it takes a second, so texts are cached."""
+    limits = {
+        "seconds": TEMPLATE_SECONDS,
+        "bytes": TEMPLATE_BYTES,
+        "characters": TEMPLATE_CHARACTERS,
+    }
+    given = json.dumps(json.loads(question) | limits).encode()
+    try:
+        done = subprocess.run(
+            make_trial_command(),
+            input=given,
+            capture_output=True,
+            timeout=WALL_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _make_limit_error(f"takes longer than {WALL_SECONDS} seconds") from None
+    if done.returncode < 0:
+        raise _make_limit_error(f"takes more than {TEMPLATE_SECONDS} seconds of processor time")
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
+        raise Refusal(reason)
+    found = json.loads(done.stdout)
+    if "refused" in found:
+        raise Refusal(found["refused"])
+    if found.get("limit") == "memory":
+        raise _make_limit_error(f"takes more than {TEMPLATE_BYTES >> 20} MiB of memory")
+    if "limit" in found:
+        raise _make_limit_error(f"writes more than {TEMPLATE_CHARACTERS:,} characters")
+    return str(found["text"])
+
+
+def _make_limit_error(what: str) -> InputError:
+    return InputError(f"The chat template {what}. Choose another model.")
+
+
+# Chats as lists of messages, which a model's chat template turns into text.
+
+
+def is_chat(given: object) -> bool:
+    """Return whether `given` is a list of messages, each with a role and a content."""
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(one, Mapping) and "role" in one and "content" in one for one in given)
+
+
+def has_pictures(chat: Any) -> bool:
+    """Return whether the content of a message has a picture."""
+    for message in chat:
+        if isinstance(message["content"], list | tuple):
+            for part in message["content"]:
+                if isinstance(part, Mapping) and part.get("type") == "image":
+                    return True
+    return False
+
+
+def format_chat(chat: Any, tokenizer: Any) -> str:
+    """Return a chat as one text with role markers, written by the tokenizer's chat template.
+
+    Raises:
+        InputError: There is no tokenizer or no template, or the template refuses the chat.
+    """
+    if tokenizer is None:
+        raise InputErrorWithAdvice("A chat needs a tokenizer", "tokenizer")
+    if not getattr(tokenizer, "chat_template", None):
+        raise InputError(
+            "The tokenizer has no chat template, so the format of a chat is unknown. Give the"
+            " text in the format that the model was trained on."
+        )
+    try:
+        return write_chat(tokenizer, chat)
+    except Refusal as error:
+        raise _make_error(error) from error
+
+
+def make_chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
+    """Return the processor's inputs for a chat with pictures.
+
+    Raises:
+        InputError: There is no processor, a picture is given by its URL, or the template refuses
+            the chat.
+    """
+    if processor is None or not hasattr(processor, "apply_chat_template"):
+        raise InputError("A chat with pictures needs the model's processor. Give it (processor=).")
+    for message in chat:
+        for part in message["content"] if isinstance(message["content"], list | tuple) else ():
+            if isinstance(part, Mapping) and isinstance(part.get("image", part.get("url")), str):
+                raise InputError(
+                    "The chat gives a picture by its URL. Open the picture and pass it:"
+                    ' {"type": "image", "image": picture}.'
+                )
+    options = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
+    try:
+        # The template runs in a separate process, because it is untrusted. The processor gets its
+        # text.
+        template = escape_as_template(write_chat(processor, chat))
+        found = processor.apply_chat_template(list(chat), chat_template=template, **options)
+    except InputError:
+        raise
+    except Exception as error:
+        raise _make_error(error) from error
+    return dict(found)
+
+
+def _make_error(error: Exception) -> InputError:
+    return InputError(
+        f"The chat template refuses these messages ({describe_reason(error)}). Give each message a"
+        " role and a content, in the order that the model was trained on."
+    )
+
+
+# Texts for external models: token ids, and the characters of each token.
+
 
 # Entries that tokenizers return in addition to a model's inputs, and labels for a loss.
 _NO_INPUTS = {"input_ids", "offset_mapping", "special_tokens_mask", "length", "overflow_to_sample"}

@@ -1,6 +1,6 @@
 """Load an untrusted tokenizer and use it in a separate process with limits.
 
-`areaviz/adapters/folder_limits.py` runs this file with the path of a tokenizer.json and a number of
+`areaviz/adapters/loading.py` runs this file with the path of a tokenizer.json and a number of
 seconds. The exit status is 0 if the tokenizer works.
 """
 

@@ -1,7 +1,7 @@
 """Gradient times input, which attributes scores of any torch network to its inputs.
 
 Our networks (`areaviz/models/generation.py`) and external models
-(`areaviz/adapters/gradient_attribution.py`) both use it.
+(`areaviz/adapters/run.py`) both use it.
 Shapes: B examples, here always one, T scores, N items.
 """
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import torch
 
-from areaviz.adapters.folder_card import FAMILY, read_folder
-from areaviz.adapters.folder_model import FolderModel, check_given
-from areaviz.adapters.weights import NoRoom
+from areaviz.adapters.folder import FAMILY, FolderModel, check_given, read_folder
+from areaviz.adapters.loading import NoRoom
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.costs import Costs
 from areaviz.backend.job import convert_to_sentence

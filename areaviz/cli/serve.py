@@ -255,8 +255,8 @@ def check_models(given: list[str]) -> list[str]:
     places = [str(Path(one).resolve()) if Path(one).is_dir() else one for one in given]
     for place in places:
         # Imported late, so that other commands do not wait for torch.
-        from areaviz.adapters.folder_card import read_folder
-        from areaviz.adapters.weights import count_free_bytes, count_weights, format_bytes
+        from areaviz.adapters.folder import read_folder
+        from areaviz.adapters.loading import count_free_bytes, count_weights, format_bytes
         from areaviz.models.base import choose_device
 
         found = read_folder(place)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import areaviz
-from areaviz.adapters.attention_recording import InOrder
+from areaviz.adapters.recording import InOrder
 from areaviz.trace import file
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.record import Trace

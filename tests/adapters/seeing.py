@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from areaviz.adapters.library import import_transformers
+from areaviz.adapters.loading import import_transformers
 from tests.adapters import small
 
 MARK = "<image>"

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from areaviz.adapters.anchors import Piece, anchor_pieces
-from areaviz.adapters.edit_path import WILDCARD, edit_path
+from areaviz.adapters.anchors import WILDCARD, Piece, anchor_pieces, edit_path
 from areaviz.adapters.texts import Texts
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 import areaviz
-from areaviz.adapters.audio_input import read_samples
+from areaviz.adapters.sound import read_samples
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests.adapters import small

@@ -13,9 +13,8 @@ import pytest
 import transformers
 
 import areaviz
-from areaviz.adapters import loading, weights
-from areaviz.adapters.loading import load_model
-from areaviz.adapters.weights import SINGLE_FILE
+from areaviz.adapters import loading
+from areaviz.adapters.loading import SINGLE_FILE, load_model
 from areaviz.cli import main
 from areaviz.trace.errors import InputError
 from tests.adapters import small
@@ -81,7 +80,7 @@ WRONG = {
 @pytest.fixture(params=WRONG)
 def wrong(request: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Return a folder that cannot be used on a machine with 8 GB, and the reason."""
-    monkeypatch.setattr(weights, "count_free_bytes", lambda device: 8 * GIGA)
+    monkeypatch.setattr(loading, "count_free_bytes", lambda device: 8 * GIGA)
     spoil, said = WRONG[request.param]
     return spoil(folder), said
 

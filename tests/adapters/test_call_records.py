@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from areaviz.adapters.call_records import Call, Recorder, Wanted
+from areaviz.adapters.heads import Call, Recorder, Wanted
 
 
 def recorder_of(model: nn.Module) -> Recorder:

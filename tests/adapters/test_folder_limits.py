@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 import transformers
 
-from areaviz.adapters import folder_limits
-from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
-from areaviz.adapters.loading import load_model
+from areaviz.adapters import loading
+from areaviz.adapters.loading import check_limits, ignore_attention_choice, load_model
 from areaviz.trace.errors import InputError
 from tests.adapters import small
 
@@ -91,8 +90,8 @@ def test_hostile_tokenizer_is_refused(folder: Path, values: dict[str, object], s
 
 def test_slow_tokenizer_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The doublings pass the raised limit of growth, so the time limit must end the process."""
-    monkeypatch.setattr(folder_limits, "MAX_GROWTH", 1 << 40)
-    monkeypatch.setattr(folder_limits, "TRIAL_SECONDS", 1)
+    monkeypatch.setattr(loading, "MAX_GROWTH", 1 << 40)
+    monkeypatch.setattr(loading, "TRIAL_SECONDS", 1)
     change(folder / "tokenizer.json", normalizer=doubling(30))
     with pytest.raises(InputError, match="takes more than 1 seconds or too much memory"):
         check_limits(folder)
@@ -102,7 +101,7 @@ def test_usual_tokenizer_needs_no_process(folder: Path, monkeypatch: pytest.Monk
     def refuse(*given: Any, **named: Any) -> Any:
         pytest.fail("a process is started")
 
-    monkeypatch.setattr(folder_limits.subprocess, "run", refuse)
+    monkeypatch.setattr(loading.subprocess, "run", refuse)
     check_limits(folder)
     change(folder / "tokenizer.json", added_tokens=added(1001))
     with pytest.raises(pytest.fail.Exception, match="a process is started"):

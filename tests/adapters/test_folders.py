@@ -14,11 +14,10 @@ import torch
 from safetensors.numpy import load_file
 
 import areaviz
-from areaviz.adapters import weights as weights_module
-from areaviz.adapters.folder_card import read_folder
-from areaviz.adapters.folder_model import FolderModel
+from areaviz.adapters import loading as weights_module
+from areaviz.adapters.folder import FolderModel, read_folder
+from areaviz.adapters.loading import INDEX, SINGLE_FILE
 from areaviz.adapters.texts import Texts
-from areaviz.adapters.weights import INDEX, SINGLE_FILE
 from areaviz.backend.local import LocalBackend
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Hide, Weigh

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, make_site_maps
 from areaviz.adapters.heads import Heads, compute_scores, compute_softmax_weights, mask_to_bias
+from areaviz.adapters.run import IN_HALF, OVER_ITEMS, make_site_maps
 from areaviz.trace import errors
 from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.derived import AreaSoftmax, compute_shares_of_logs

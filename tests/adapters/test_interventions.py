@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters import transformers_models
+from areaviz.adapters import transformers as transformers_models
 from areaviz.adapters.interventions import InterventionHook
-from areaviz.adapters.model_run import Options
+from areaviz.adapters.run import Options
 from areaviz.trace.changes import Change, Gate, Hide, Share, Weigh
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -26,7 +26,7 @@ IDS, TARGET = [5, 6, 7, 8, 3], [6, 9, 10, 3]
 
 def run(model: Any, changes: tuple[Change, ...] = (), target: Any = None) -> Trace:
     options = Options(target=target, steps=6, changes=changes)
-    return transformers_models.attend(model, IDS, options)
+    return transformers_models.attend_transformers(model, IDS, options)
 
 
 def weights(trace: Trace, site: str) -> Any:
@@ -94,9 +94,11 @@ def test_factor_of_one_keeps_weights() -> None:
 @pytest.mark.parametrize("make", [small.gpt2, lambda: small.bert("BertForMaskedLM")])
 def test_decoders_and_encoders_can_be_changed(make: Any) -> None:
     model = make()
-    plain = transformers_models.attend(model, IDS, Options())
+    plain = transformers_models.attend_transformers(model, IDS, Options())
     [site] = [site for site in plain.maps if plain.maps[site].derived == ""]
-    after = transformers_models.attend(model, IDS, Options(changes=(Weigh(site, (1,)),)))
+    after = transformers_models.attend_transformers(
+        model, IDS, Options(changes=(Weigh(site, (1,)),))
+    )
     assert not weights(after, site)[:, :, 2:, 1].any()
     assert not np.array_equal(plain.output.probabilities, after.output.probabilities)
 
@@ -124,10 +126,14 @@ def test_layers_that_share_weights_are_changed_together() -> None:
     sizes = {**small.SIZES, "embedding_size": 8, "vocab_size": 13}
     model = small.sharp(transformers.AlbertModel(transformers.AlbertConfig(**sizes)))
     site = ENCODER
-    after = transformers_models.attend(model, IDS, Options(changes=(Weigh(site, (1,)),)))
+    after = transformers_models.attend_transformers(
+        model, IDS, Options(changes=(Weigh(site, (1,)),))
+    )
     assert not weights(after, site)[..., 1].any()
     with pytest.raises(InputError, match="can only be changed together"):
-        transformers_models.attend(model, IDS, Options(changes=(Weigh(site, (1,), layer=1),)))
+        transformers_models.attend_transformers(
+            model, IDS, Options(changes=(Weigh(site, (1,), layer=1),))
+        )
 
 
 class Layer(nn.Module):

@@ -15,9 +15,8 @@ import transformers
 from torch import Tensor, nn
 
 import areaviz
-from areaviz.adapters import run_size
-from areaviz.adapters.heads import Heads
-from areaviz.adapters.memory_mapping import map_to_file
+from areaviz.adapters import run
+from areaviz.adapters.heads import Heads, map_to_file
 from areaviz.draw.select import list_sites
 from areaviz.trace import errors
 from areaviz.trace.errors import BackendError, InputError
@@ -221,7 +220,7 @@ def test_size_is_checked_for_every_kind_of_input(
 @pytest.mark.parametrize("kind", ["picture", "both", "sound", "speech"])
 def test_predicted_size_equals_recorded_size(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[tuple[int, ...]] = []
-    monkeypatch.setattr(run_size, "check_attended", lambda *counts: said.append(counts))
+    monkeypatch.setattr(run, "check_attended", lambda *counts: said.append(counts))
     for architecture in ARCHITECTURES:
         if architecture.reads != kind or architecture.family in REFUSED:
             continue

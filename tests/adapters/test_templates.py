@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from PIL import Image
 
-from areaviz.adapters import template_trial, templates
-from areaviz.adapters.chats import format_chat, make_chat_inputs
-from areaviz.adapters.folder_vision import MAX_PROMPT, _make_prompt
-from areaviz.adapters.templates import escape_as_template, write_chat
+from areaviz.adapters import template_trial, texts
+from areaviz.adapters.folder import MAX_PROMPT, _make_prompt
+from areaviz.adapters.texts import escape_as_template, format_chat, make_chat_inputs, write_chat
 from areaviz.trace.errors import InputError
 from tests.adapters import small
 from tests.sampled import sampled
@@ -60,7 +59,7 @@ def test_template_using_much_memory_is_refused(template: str) -> None:
 
 
 def test_template_with_endless_loops_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "TEMPLATE_SECONDS", 1)
+    monkeypatch.setattr(texts, "TEMPLATE_SECONDS", 1)
     with pytest.raises(InputError, match="takes more than 1 seconds of processor time"):
         _make_prompt(holder(LOOPS), "What is this?")
 
@@ -81,7 +80,7 @@ def test_template_refusal_gives_its_reason() -> None:
 def test_written_texts_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = holder("{{ messages[0].content }} and no more")
     first = format_chat(CHAT, tokenizer)
-    monkeypatch.setattr(templates, "make_trial_command", pytest.fail)
+    monkeypatch.setattr(texts, "make_trial_command", pytest.fail)
     assert format_chat(CHAT, tokenizer) == first == "a dog and no more"
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import areaviz
-from areaviz.adapters.attention_recording import compute_output_difference
+from areaviz.adapters.recording import compute_output_difference
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

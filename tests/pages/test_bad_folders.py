@@ -14,9 +14,9 @@ import pytest
 import transformers
 from streamlit.testing.v1 import AppTest
 
-from areaviz.adapters import transformers_models, weights
-from areaviz.adapters.library import import_transformers
-from areaviz.adapters.weights import SINGLE_FILE
+from areaviz.adapters import loading
+from areaviz.adapters import transformers as transformers_models
+from areaviz.adapters.loading import SINGLE_FILE, import_transformers
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.samples.paths import FOLDERS_SETTING
@@ -36,7 +36,7 @@ def serve(
     use_backend: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Serve:
     """Make the app run the models of these folders, on a machine of 8 GB."""
-    monkeypatch.setattr(weights, "count_free_bytes", lambda device: 8 * GIGA)
+    monkeypatch.setattr(loading, "count_free_bytes", lambda device: 8 * GIGA)
 
     def served(*folders: str) -> None:
         monkeypatch.setenv(FOLDERS_SETTING, ":".join(folders))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.adapters.library import import_transformers
+from areaviz.adapters.loading import import_transformers
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.adapters.library import import_transformers
+from areaviz.adapters.loading import import_transformers
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.on_ray import Scale, open_local

@@ -16,28 +16,29 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Found, select_items
-from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import ModelRun, Options
-from areaviz.adapters.pixels import is_picture, prepare_pixels, run_processor
-from areaviz.adapters.run_size import check_size, predict_cells
-from areaviz.adapters.scene_layouts import make_scene
-from areaviz.adapters.scene_sites import look_sites, make_tower_sites
-from areaviz.adapters.scenes import Scene, make_picture_tokens
-from areaviz.adapters.sinks import Site
+from areaviz.adapters.heads import CROSS, DECODER, ENCODER, Found, Heads, Site, select_items
+from areaviz.adapters.pictures import is_picture, prepare_pixels, run_processor
+from areaviz.adapters.run import ModelRun, Options, check_size, predict_cells
+from areaviz.adapters.scenes import (
+    Scene,
+    VisionInput,
+    look_sites,
+    make_picture_tokens,
+    make_scene,
+    make_tower_sites,
+)
 from areaviz.adapters.texts import Texts, Tokens
-from areaviz.adapters.transformers_run import (
+from areaviz.adapters.transformers_stacks import (
     TEXT_TOWER,
     find_logits,
     find_vision_part,
     has_resampler,
     is_in_tower,
+    make_decoder_run,
     make_site_namer_of_both,
     make_token_batch,
-    watch,
+    watch_pass,
 )
-from areaviz.adapters.transformers_stacks import make_decoder_run
-from areaviz.adapters.vision_input import VisionInput
 from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.request import Picture
 
@@ -84,7 +85,7 @@ def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
     words_sites = f"{DECODER} or {TEXT_TOWER}"
     every = replace(options, sites=None)
     site_of = make_site_namer_of_both(model, tokens.kept)
-    seen = watch(model, given, every, (words_sites,), site_of, is_in_tower)
+    seen = watch_pass(model, given, every, (words_sites,), site_of, is_in_tower)
     layers = seen.found.get(DECODER) or seen.found.get(TEXT_TOWER) or []
     layout = _find_run_layout(layers, tokens, marks, DECODER in seen.found)
     details = options.of_batch(seen.details, tokens.batch)
