@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser
 
-from areaviz.interactive.ribbon import make_ribbon_payload
+from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.interactive.ribbon import find_top_queries
+from areaviz.show.ribbon.ribbon import find_top_queries
 from areaviz.trace.areas import (
     AreaGrid,
     FloatArray,

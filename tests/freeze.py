@@ -48,12 +48,12 @@ from areaviz.cli.live import make_live_html
 from areaviz.draw.select import list_sites
 from areaviz.draw.view import figure_caption, format_json
 from areaviz.evaluation.key_form_tables import FORM_TABLES
-from areaviz.interactive.message import serialise_payload
-from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.export import export
 from areaviz.publish.figures import POINTED
 from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
 from areaviz.server.openapi import make_api_text
+from areaviz.show.message import serialise_payload
+from areaviz.show.views import KINDS, VIEWS
 from areaviz.site.gallery import list_stored_traces
 from areaviz.site.pages import make_site
 from areaviz.trace.file import load
@@ -70,7 +70,6 @@ from areaviz.ui.forms.reason_form import ReasonState
 from areaviz.ui.forms.translate_form import TranslateState
 from areaviz.ui.forms.watch_form import WatchState
 from areaviz.ui.results.your_tensors import TensorsState
-from areaviz.views import VIEWS
 from tests.api_reference import reference
 from tests.test_registry import NAMES, asked
 

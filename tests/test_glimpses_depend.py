@@ -13,8 +13,8 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card, read_card
-from areaviz.drawing.gaze_steps import CONTEXT, GLIMPSES, TRANSFORMER, compute_centres
 from areaviz.samples.digits import compose_scenes, draw_digits
+from areaviz.show.looks.looks import CONTEXT, GLIMPSES, TRANSFORMER, compute_centres
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Picture, Request
 

@@ -35,11 +35,11 @@ from areaviz.draw.view import Paper
 from areaviz.measures.faithfulness import Probe, measure_inputs
 from areaviz.media.clips import encode_gif
 from areaviz.media.sounds import encode_flac
-from areaviz.publish.component_kinds import find_kind
 from areaviz.publish.export import export
 from areaviz.publish.python_lines import write_python_lines
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.server.api import Api
+from areaviz.show.views import VIEWS, find_kind
 from areaviz.trace import file as codec
 from areaviz.trace import query
 from areaviz.trace.changes import Hide
@@ -50,7 +50,6 @@ from areaviz.trace.kinds import KINDS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request, from_params, to_params
 from areaviz.ui.results.downloads import list_files
-from areaviz.views import VIEWS
 from tests.kinds import CASES, Case, write_checkpoints
 from tests.sampled import sampled
 from tests.server.models import TOKEN

@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
 
-from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.samples.paths import HERO
+from areaviz.show.message import choose_first_focus
 from areaviz.trace import file
 from areaviz.trace.query import top_areas
 from tests.sampled import sampled

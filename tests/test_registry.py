@@ -24,12 +24,12 @@ from areaviz.samples.own_media import (
     list_picture_names,
 )
 from areaviz.samples.reasoning import POINTS, SENTENCES, STORIES, separate_punctuation
+from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.document import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.samples import SAMPLES
-from areaviz.views import VIEWS
 from tests.pages import folder
 from tests.sampled import sampled
 

@@ -13,8 +13,8 @@ from areaviz.analysis.report_figures import (
     render_word_scores,
 )
 from areaviz.analysis.report_themes import render_themes
-from areaviz.components.parts import read_text
 from areaviz.draw.labels import make_document, make_element, pluralise
+from areaviz.show.parts import read_text
 from areaviz.trace.errors import InputError
 
 FOOTER = (

@@ -9,10 +9,10 @@ from areaviz.analysis.report_content import SystemOutputs
 from areaviz.draw.charts import draw_bars_for_print
 from areaviz.draw.labels import Markup, format_three_digits, join_markup, make_element
 from areaviz.draw.view import encode_figure
-from areaviz.interactive.grid import encode_webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, ErrorSpan, Judgement
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.show.grid.grid import encode_webp
 
 MAX_REFERENCES = 3
 

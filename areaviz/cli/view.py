@@ -16,13 +16,13 @@ from areaviz.publish.export import export as write
 from areaviz.publish.loopback import PageServer
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
 from areaviz.publish.page import make_page
+from areaviz.show.views import VIEWS
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES
 from areaviz.trace import file as codec
 from areaviz.trace.changes import parse_ranges
 from areaviz.trace.errors import READINGS, InputError, check_choice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views import VIEWS
 
 # Options for the initial selection.
 SavedTrace = Annotated[

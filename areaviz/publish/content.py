@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from areaviz.draw.select import list_sites, name_site
-from areaviz.interactive.message import serialise_message
-from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.publish.options import PageOptions
+from areaviz.show.message import serialise_message
+from areaviz.show.views import KINDS, find_kind
 from areaviz.trace.document import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

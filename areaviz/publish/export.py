@@ -12,12 +12,12 @@ from areaviz.draw.view import EXPORT_FORMATS, Paper, encode_csv, encode_figure, 
 from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import make_page
+from areaviz.show.views import VIEWS
 from areaviz.trace.document import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace, check_trace, expand_path
 from areaviz.trace.request import Focus
 from areaviz.trace.safe_files import write_whole
-from areaviz.views import VIEWS
 
 Writer = Callable[[Trace, Focus, str | None, Paper], bytes]
 """Function that returns the content of a file.
@@ -46,7 +46,7 @@ def export(
         path: the file to write.
         focus: the selection that a page first shows, or that a figure shows.
         options: options of a page.
-        view: a name in `areaviz.views.VIEWS`, "ribbon" or "grid". None uses the first that applies.
+        view: a name in `areaviz.show.views.VIEWS`, "ribbon" or "grid". None uses the first that applies.
         paper: the width and the font size of a figure.
         theme: the theme of a page, "light", "dark" or "auto". None uses that of the options.
 

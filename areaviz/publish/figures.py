@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from areaviz.draw.labels import Markup
 from areaviz.draw.select import list_sites
 from areaviz.draw.view import Download, Table, View, convert_to_inline_svg, encode_figure
-from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
-from areaviz.publish.component_kinds import KINDS, find_kind
+from areaviz.show.grid.grid import GRID_TAKEAWAY as GRID
+from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
+from areaviz.show.views import KINDS, VIEWS, find_kind
+from areaviz.show.why import find_first_question, make_weight_view
 from areaviz.trace.derived import find_known_logits
 from areaviz.trace.errors import InputError, shorten
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS
-from areaviz.views.weight_explanation import make_weight_view
-from areaviz.views.weight_explanation_parts import find_first_question
 
 POINTED = {one.name: one for one in (RIBBON, GRID)}
 """The ribbon and the image grid as figures, by their names. They can be chosen like views."""

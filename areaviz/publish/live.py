@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from areaviz import __version__
-from areaviz.components.modules import join_modules, without_comments
-from areaviz.components.parts import read_parts, read_text
 from areaviz.draw.labels import (
     Markup,
     make_data_block,
@@ -24,14 +22,6 @@ from areaviz.draw.labels import (
 )
 from areaviz.draw.select import get_display_field
 from areaviz.draw.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
-from areaviz.interactive.digit_glimpses import LOOK_DESCRIPTIONS
-from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
-from areaviz.interactive.grid_print import COARSE, SHOWN
-from areaviz.interactive.grid_table import TOP as TOP_RECTANGLES
-from areaviz.interactive.message import make_title
-from areaviz.interactive.other_readings import MAX_RATIO, MAX_WORK
-from areaviz.interactive.ribbon import ENTRIES, ROOMY
-from areaviz.interactive.ribbon_table import TOP
 from areaviz.publish.content import (
     Payload,
     Place,
@@ -45,6 +35,13 @@ from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script, make_page_style
 from areaviz.publish.page_body import collect_script_settings, render_page_body, render_payload
 from areaviz.samples.reasoning import MOST
+from areaviz.show.grid.grid import COARSE, KEPT, OVERLAPS, SHOWN, SURE, WANTED
+from areaviz.show.grid.grid import TOP as TOP_RECTANGLES
+from areaviz.show.looks.looks import LOOK_DESCRIPTIONS
+from areaviz.show.message import make_title
+from areaviz.show.parts import join_modules, read_parts, read_text, without_comments
+from areaviz.show.ribbon.ribbon import ENTRIES, ROOMY
+from areaviz.show.ribbon.table import MAX_RATIO, MAX_WORK, TOP
 from areaviz.trace.areas import MAX_OVERLAP
 from areaviz.trace.derived import remove_best
 from areaviz.trace.document import request_entry

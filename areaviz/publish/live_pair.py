@@ -7,8 +7,6 @@ and styles of all three pages.
 
 from __future__ import annotations
 
-from areaviz.components.modules import join_modules
-from areaviz.components.parts import read_text
 from areaviz.draw.labels import (
     Markup,
     make_data_block,
@@ -20,6 +18,7 @@ from areaviz.publish.live import FOOTER, POLICY, LivePage
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page_style
 from areaviz.publish.page_body import NO_SCRIPT
+from areaviz.show.parts import join_modules, read_text
 from areaviz.trace.errors import InputError
 
 MODULES = ("live/page/pair.js",)

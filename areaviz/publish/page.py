@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from areaviz.components.parts import read_parts, read_text
 from areaviz.draw.labels import (
     Markup,
     escape_controls,
@@ -17,7 +16,6 @@ from areaviz.draw.labels import (
     truncate,
 )
 from areaviz.draw.view import View
-from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import (
     Payload,
     Place,
@@ -45,6 +43,8 @@ from areaviz.publish.page_body import (
     render_payload,
 )
 from areaviz.publish.page_text import make_title
+from areaviz.show.parts import read_parts, read_text
+from areaviz.show.views import KINDS
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

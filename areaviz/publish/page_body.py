@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from areaviz import __version__
-from areaviz.components.parts import read_parts
 from areaviz.draw.labels import Markup, make_element, make_raw_element
-from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import Payload, Place
 from areaviz.publish.figures import Still
 from areaviz.publish.options import PageOptions
@@ -28,6 +26,8 @@ from areaviz.publish.page_text import (
     render_probabilities,
     run_details,
 )
+from areaviz.show.parts import read_parts
+from areaviz.show.views import KINDS
 from areaviz.texts.catalogue import ENGLISH, message, translate
 from areaviz.trace.record import Trace
 

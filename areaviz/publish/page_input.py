@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 
 from areaviz.draw.labels import Markup, make_element
-from areaviz.interactive.grid import encode_webp
-from areaviz.interactive.grid_print import is_coarse
-from areaviz.publish.sound_player import encode_sound_as_data_url
+from areaviz.show.grid.grid import encode_webp, is_coarse
+from areaviz.show.sound.sound import encode_sound_as_data_url
 from areaviz.texts.catalogue import ENGLISH, message, translate
 from areaviz.trace.request import Clip, Picture, Sound
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from areaviz.draw.labels import Markup, escape_controls, join_markup, make_element, show_invisibles
 from areaviz.draw.view import describe_given_text
-from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.options import PageOptions
+from areaviz.show.views import KINDS
 from areaviz.texts.catalogue import ENGLISH, message, translate, use_decimal_mark
 from areaviz.trace.record import Trace
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from areaviz.components.parts import read_text
 from areaviz.draw.labels import Markup, make_element, make_raw_element, truncate
 from areaviz.draw.view import Table
 from areaviz.publish.figures import draw_opening_png, list_opening_numbers, select_first_site
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import find_opening, make_frame_page
+from areaviz.show.parts import read_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace, check_trace
 from areaviz.trace.request import Focus

@@ -9,14 +9,14 @@ import base64
 import json
 from pathlib import Path
 
-from areaviz.components.parts import read_parts, read_text
 from areaviz.draw.labels import Markup, make_data_block, make_element
-from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.publish.content import Payload, format_focus, list_places, make_payload
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script
 from areaviz.publish.page_body import collect_script_settings, make_panel, render_payload
 from areaviz.samples.paths import HERO, LOOKS
+from areaviz.show.message import choose_first_focus
+from areaviz.show.parts import read_parts, read_text
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import file

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from areaviz.components.parts import read_parts, read_text
 from areaviz.draw.labels import make_data_block, make_element
 from areaviz.lessons.questions import QUESTIONS, make_question_data
 from areaviz.publish.page import make_mount_script
 from areaviz.publish.page_body import render_stage
+from areaviz.show.parts import read_parts, read_text
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.ui.app.language import sentence

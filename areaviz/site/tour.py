@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from areaviz.draw.labels import Markup, make_element
-from areaviz.interactive.default_focus import SITE, choose_first_focus, choose_first_item
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page
 from areaviz.samples.paths import HERO
+from areaviz.show.message import SITE, choose_first_focus, choose_first_item
 from areaviz.site.gallery import find_stored_run
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.texts.catalogue import message

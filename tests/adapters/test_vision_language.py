@@ -12,11 +12,11 @@ from torch import nn
 
 import areaviz
 from areaviz.draw.select import name_site
-from areaviz.interactive import grid
+from areaviz.show.grid import grid
+from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS
 from tests.adapters.architectures import Architecture
 from tests.adapters.compared import changed_cell
 from tests.adapters.vision_language import VISION_LANGUAGE, Painted
@@ -115,7 +115,7 @@ def test_traces_of_several_grids_are_stored_shown_and_exported(
     again = file.trace_from_bytes(file.trace_to_bytes(trace))
     for site in ("encoder-decoder picture 1", "encoder-decoder picture 2", "encoder-decoder"):
         focus = Focus(site, items=(0,))
-        assert grid.fits(again, focus) is (site != "encoder-decoder")
+        assert grid.fits_grid(again, focus) is (site != "encoder-decoder")
         fitting = [view for view in VIEWS.values() if view.fits(again, focus)]
         assert len(fitting) >= 3, site
         for view in fitting:

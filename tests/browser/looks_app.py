@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.interactive.digit_glimpses import DigitReading
+from areaviz.show.looks.looks import DigitReading
 from areaviz.trace.record import Trace
 from areaviz.ui.components.items import draw_readings
 from tests import fakes

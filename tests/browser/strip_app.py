@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.drawing.frame_attention import GOLD
+from areaviz.show.strip.strip import GOLD_FRAMES
 from areaviz.trace.request import Focus
 from areaviz.ui.components.items import draw_film_strip
 from tests.interactive.test_film_strip import trace
 
 st.set_page_config(layout="wide")
-made = replace(trace(), details={GOLD: "2 3 5 6"})
+made = replace(trace(), details={GOLD_FRAMES: "2 3 5 6"})
 selection = draw_film_strip(made, Focus("encoder-decoder"), key="strip")
 st.text(f"locked: {list(selection.items)}")

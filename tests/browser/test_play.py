@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
-from areaviz.interactive.ribbon_table import join_items
 from areaviz.samples.paths import HOME
+from areaviz.show.ribbon.table import join_items
 from areaviz.trace import file
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace

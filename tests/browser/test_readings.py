@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.interactive.grid_table import tabulate_grid
-from areaviz.interactive.ribbon_table import tabulate_ribbon
 from areaviz.publish.export import export
+from areaviz.show.grid.grid import tabulate_grid
+from areaviz.show.ribbon.table import tabulate_ribbon
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.interactive.default_focus import choose_first_item
-from areaviz.interactive.ribbon_table import join_items, tabulate_ribbon
+from areaviz.show.message import choose_first_item
+from areaviz.show.ribbon.table import join_items, tabulate_ribbon
 from areaviz.trace.query import find_words, top_areas
 from areaviz.trace.request import Focus
 from tests import fakes

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.components import parts
+from areaviz.show import parts
 
 FOLDER = Path(areaviz.__file__).parent
 THERE = sorted(

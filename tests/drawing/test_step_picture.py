@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.draw.pictures import Pixels
-from areaviz.drawing.step_picture import MAX_SIDE_PX, count_steps, draw_picture_at_step
+from areaviz.show.looks.looks import MAX_SIDE_PX, count_steps, draw_picture_at_step
 from areaviz.trace.areas import Area
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Picture

@@ -18,13 +18,13 @@ import pyarrow.parquet as parquet
 import soundfile
 from PIL import Image
 
-from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.media.clips import decode_clip
 from areaviz.media.pictures import decode_picture
 from areaviz.media.sounds import decode_sound
 from areaviz.notes import exchange
 from areaviz.notes.annotations import Annotation
 from areaviz.samples.dataset import Dataset
+from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace import file as codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.file import open_trace

@@ -13,21 +13,21 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.draw.view import View, encode_figure, format_csv, format_json, unescape_cell
-from areaviz.interactive.ribbon import TAKEAWAY
+from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
+from areaviz.show.views import TEXTS
 from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.results import result_page
-from areaviz.views import TEXTS
 from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, live
 from tests.pages.conftest import Open, open_page, stored
 from tests.sampled import sampled
 
 __all__ = ["open_page", "stored"]
 VIEWS = {view.name: view for view in TEXTS}
-PRINTS = {**VIEWS, "ribbon": TAKEAWAY}
+PRINTS = {**VIEWS, "ribbon": RIBBON_TAKEAWAY}
 FOCUS = Focus("encoder-decoder", items=(0,))
 PARAMETERS = (
     *("model", "text", "method", "beam", "area", "seed", "picture", "sample", "site"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.interactive.digit_glimpses import (
+from areaviz.show.looks.looks import (
     LOOK_DESCRIPTIONS,
     DigitReading,
     make_looks_payload,

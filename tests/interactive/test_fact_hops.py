@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.interactive.fact_hops import make_hops_payload
+from areaviz.show.facts.facts import make_hops_payload
 from areaviz.trace.changes import Hide
 from areaviz.trace.kinds import EXPECTED
 from areaviz.trace.request import Focus

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.drawing.frame_attention import GOLD
-from areaviz.interactive.film_strip import make_strip_payload
+from areaviz.show.strip.strip import GOLD_FRAMES, make_strip_payload
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Clip, Focus
@@ -68,7 +67,7 @@ def test_payload_marks_words_that_are_less_than_half_sure(likely: float, unsure:
 
 
 def test_payload_has_the_known_actions() -> None:
-    known = replace(trace(), details={GOLD: "2 3 5 6"})
+    known = replace(trace(), details={GOLD_FRAMES: "2 3 5 6"})
     assert header(trace())["actions"] == []
     assert header(known)["actions"] == [[1, 3], [4, 6]]
 

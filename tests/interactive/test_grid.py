@@ -9,26 +9,23 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from areaviz.interactive.default_focus import choose_first_item
-from areaviz.interactive.grid import (
+from areaviz.show.grid.grid import (
     KEPT,
     OVERLAPS,
     SURE,
+    TOP,
     choose_areas,
+    describe_cells,
+    draw_grid,
+    find_bounding_box,
     find_heaviest_left_out,
-    fits,
+    find_places,
+    fits_grid,
     make_grid_payload,
     quantise_shares,
-)
-from areaviz.interactive.grid_print import draw_grid
-from areaviz.interactive.grid_table import (
-    TOP,
-    describe_cells,
-    find_bounding_box,
-    find_places,
     tabulate_grid,
 )
-from areaviz.interactive.message import serialise_payload
+from areaviz.show.message import choose_first_item, serialise_payload
 from areaviz.trace.areas import Area, AreaGrid, format_area
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap
@@ -223,9 +220,9 @@ def test_message_stays_small(cells: int) -> None:
 
 def test_grid_fits_only_pictures() -> None:
     trace = fakes.caption_trace()
-    assert fits(trace, WORDS) and fits(trace, SELF)
-    assert not fits(trace, Focus("decoder self")) and not fits(trace, Focus("nowhere"))
-    assert not fits(fakes.trace(), WORDS)
+    assert fits_grid(trace, WORDS) and fits_grid(trace, SELF)
+    assert not fits_grid(trace, Focus("decoder self")) and not fits_grid(trace, Focus("nowhere"))
+    assert not fits_grid(fakes.trace(), WORDS)
     with pytest.raises(ValueError, match="decoder self"):
         make_grid_payload(trace, Focus("decoder self"))
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from areaviz.draw.view import encode_figure
-from areaviz.interactive import other_readings
-from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.grid import make_grid_payload
-from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
-from areaviz.interactive.ribbon import make_ribbon_payload
+from areaviz.show.grid.grid import GRID_TAKEAWAY as GRID
+from areaviz.show.grid.grid import make_grid_payload
+from areaviz.show.ribbon import table as other_readings
+from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
+from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.query import MASSES, average_map, find_sinks, item_shares
 from areaviz.trace.request import Focus
 from tests import fakes

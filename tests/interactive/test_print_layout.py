@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.interactive.print_layout import PlacedText, list_chips, place_text
+from areaviz.show.ribbon.print import PlacedText, list_chips, place_text
 from tests import fakes
 
 MEASURE = 200.0

@@ -10,11 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.draw.theme import HEAD_COLOURS
-from areaviz.interactive.default_focus import OPENS_AT, choose_first_item
-from areaviz.interactive.message import quantise, serialise_payload, shrink_integers
-from areaviz.interactive.ribbon import find_top_queries, make_ribbon_payload
-from areaviz.interactive.ribbon_print import draw_ribbon
-from areaviz.interactive.ribbon_table import join_items, tabulate_ribbon
+from areaviz.show.message import (
+    OPENS_AT,
+    choose_first_item,
+    quantise,
+    serialise_payload,
+    shrink_integers,
+)
+from areaviz.show.ribbon.print import draw_ribbon
+from areaviz.show.ribbon.ribbon import find_top_queries, make_ribbon_payload
+from areaviz.show.ribbon.table import join_items, tabulate_ribbon
 from areaviz.trace.areas import AreaGrid, rank_areas
 from areaviz.trace.changes import Hide
 from areaviz.trace.query import coverage, find_words
@@ -177,7 +182,7 @@ def test_long_text_stays_below_a_megabyte() -> None:
 
 
 def test_many_queries_are_sent_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("areaviz.interactive.ribbon.ROOMY", 10)
+    monkeypatch.setattr("areaviz.show.ribbon.ribbon.ROOMY", 10)
     payload = make_ribbon_payload(fakes.trace(), FOCUS)
     assert payload["arrays"]["area_weight"].dtype == np.uint8
     assert payload["header"]["keep"] == {"area": 3, "several": 1, "query": 2}

@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 
-from areaviz.interactive.print_layout import Placed, PlacedText
-from areaviz.interactive.ribbon_bars import (
+from areaviz.show.ribbon.print import (
+    Placed,
+    PlacedText,
     choose_bar_tints,
     choose_bars,
     compute_bands_height,
     draw_threads,
 )
-from areaviz.interactive.ribbon_table import Span
+from areaviz.show.ribbon.table import Span
 from areaviz.trace.request import Focus
 
 FOCUS = Focus("encoder-decoder", items=(0,))

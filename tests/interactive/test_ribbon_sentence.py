@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.interactive.ribbon_sentence import has_sentence, make_sentence
-from areaviz.interactive.ribbon_table import Span
+from areaviz.show.ribbon.table import Span, has_sentence, make_sentence
 from areaviz.trace.request import Focus
 from tests import fakes
 

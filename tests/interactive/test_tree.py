@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.interactive.tree import choose_first_step, make_tree_payload
+from areaviz.show.tree.tree import choose_first_step, make_tree_payload
 from areaviz.trace.request import Focus
 from tests.views.test_tree import SITE, TREE, tree_trace
 

@@ -8,8 +8,8 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.samples.paths import CARDS, HERO
+from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace import file
 from areaviz.trace.request import Focus, from_params
 from areaviz.ui.app.engine import list_missing_models

@@ -20,13 +20,13 @@ from areaviz.media.sounds import DecodedSound, encode_flac
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech import ListenerConfig, SpeechRecognizer
 from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
+from areaviz.show.sound.sound import find_spoken_intervals
 from areaviz.trace.changes import Hide, Share, format_changes, parse_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.medium_input import UPLOAD_SOURCE
 from areaviz.ui.results.listen import add_gold_times, describe_transcript
-from areaviz.views.sound_alignment import find_spoken_intervals
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, open_tab, shown

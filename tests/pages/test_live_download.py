@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.samples.paths import HERO, OPENINGS
+from areaviz.show.message import choose_first_focus
 from areaviz.trace import file
 from areaviz.trace.changes import Weigh
 from areaviz.trace.record import Trace

@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.drawing.numbered_points import label_positions
 from areaviz.measures.references import make_flat_tree
 from areaviz.models.generation import GenerationModel
 from areaviz.models.points import PointerConfig, PointerNetwork, PointingModel
@@ -21,6 +20,7 @@ from areaviz.models.stories import AnsweringModel, MemoryConfig, MemoryNetwork, 
 from areaviz.models.tokenizer import Tokenizer
 from areaviz.models.translation import LstmConfig, LstmTranslator
 from areaviz.samples.reasoning import POINTS, SENTENCES, STORIES, separate_punctuation
+from areaviz.show.points.points import label_positions
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

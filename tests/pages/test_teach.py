@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.samples.paths import HERO
+from areaviz.show.message import choose_first_focus
 from areaviz.trace import file
 from areaviz.ui.teach.exercise import build_exercise_params
 from tests.pages.conftest import Open, drawn_texts, errors, shown

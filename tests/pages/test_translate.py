@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card
+from areaviz.show.views import VIEWS
 from areaviz.trace import file as codec
 from areaviz.trace.changes import Gate, format_changes
 from areaviz.trace.errors import BackendError
@@ -21,7 +22,6 @@ from areaviz.trace.record import VERSION, Trace
 from areaviz.trace.request import Focus, Progress, Request, to_params
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.results.downloads import list_files
-from areaviz.views import VIEWS
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab

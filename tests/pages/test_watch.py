@@ -13,11 +13,11 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.drawing.frame_attention import find_frame_attention
 from areaviz.media.clips import decode_clip, encode_gif
 from areaviz.models.clips import VideoCaptioner, WatcherConfig
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.own_media import CLIP_SAMPLES, get_clip_sample
+from areaviz.show.strip.strip import find_frame_attention
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request

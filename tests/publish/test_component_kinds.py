@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from areaviz.components.parts import COMPONENTS
-from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.publish.content import list_places, make_payload
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page
+from areaviz.show.parts import COMPONENTS
+from areaviz.show.views import KINDS, find_kind
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.results.display import find_display

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.publish.component_kinds import find_longest_word
 from areaviz.publish.content import (
     choose_opening_focus,
     format_initial_focus,
@@ -16,6 +15,7 @@ from areaviz.publish.content import (
     make_opening_payloads,
 )
 from areaviz.publish.options import PageOptions
+from areaviz.show.views import find_longest_word
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

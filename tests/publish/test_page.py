@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 
 from areaviz.publish import content
-from areaviz.publish.component_kinds import KINDS, Message, find_kind
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page
 from areaviz.publish.page_text import describe_confidence, get_given_text, render_output_text
+from areaviz.show.views import KINDS, Message, find_kind
+from areaviz.show.why import make_weight_view
 from areaviz.trace.errors import InputError
 from areaviz.trace.file import trace_from_bytes, trace_to_bytes
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.weight_explanation import make_weight_view
 from tests import fakes
 from tests.drawing.test_markup import read
 from tests.trace.test_logits import with_areas

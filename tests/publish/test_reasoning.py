@@ -9,8 +9,8 @@ from areaviz.draw.select import name_site
 from areaviz.publish.content import choose_opening_focus, list_places
 from areaviz.publish.figures import choose_figure
 from areaviz.publish.options import PageOptions
+from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS
 from tests.views.test_reasoning import points_trace, story_trace
 
 

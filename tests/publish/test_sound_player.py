@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.media.sounds import decode_sound
-from areaviz.publish.sound_player import make_hearing_payload
+from areaviz.show.sound.sound import make_hearing_payload
 from areaviz.trace.request import Focus
 from tests import fakes
 

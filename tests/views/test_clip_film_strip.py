@@ -9,13 +9,12 @@ import pytest
 
 from areaviz.draw.theme import HEAD_COLOURS
 from areaviz.draw.view import figure_caption
-from areaviz.drawing.frame_attention import GOLD, FrameAttention, find_frame_attention
 from areaviz.models.recording import make_clip_field
+from areaviz.show.strip.strip import GOLD_FRAMES, STRIP, FrameAttention, find_frame_attention
+from areaviz.show.views import VIEWS
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views import VIEWS
-from areaviz.views.clip_film_strip import STRIP
 from tests import fakes
 
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["watching"]
@@ -46,7 +45,9 @@ def trace(words: tuple[str, ...] = WORDS, items: int = 4, frames: int = 6) -> Tr
 
 
 def known(gold: str, items: int = 4, frames: int = 6) -> FrameAttention:
-    return find_frame_attention(replace(trace(WORDS, items, frames), details={GOLD: gold}), FOCUS)
+    return find_frame_attention(
+        replace(trace(WORDS, items, frames), details={GOLD_FRAMES: gold}), FOCUS
+    )
 
 
 def test_watching_fits_only_clips_and_opens_first() -> None:
@@ -130,7 +131,7 @@ def test_action_covers_all_places_of_repeated_frame() -> None:
 
 
 def test_action_bounds_are_lines_on_screen_and_paper() -> None:
-    acted = replace(trace(), details={GOLD: "1 3 4 6"})
+    acted = replace(trace(), details={GOLD_FRAMES: "1 3 4 6"})
     assert "dotted: where an action begins and ends" in find_frame_attention(acted, FOCUS).note
     lines = [one for one in VIEW.figure(acted, FOCUS).layout.shapes if one.type == "line"]
     # The first action ends where the second begins, so two actions have three lines.

@@ -11,27 +11,25 @@ from PIL import Image
 import areaviz
 from areaviz.draw import pictures
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.drawing import film as frames
-from areaviz.drawing.film import (
+from areaviz.show.film import film as frames
+from areaviz.show.film.film import (
     DIM_BRIGHTNESS,
     GROUND,
-    brighten_dark_picture,
-    find_film,
-    get_area_box,
-    interpolate_shares,
-)
-from areaviz.trace import query
-from areaviz.trace.record import Field, Trace
-from areaviz.trace.request import Focus
-from areaviz.views import VIEWS
-from areaviz.views.film import (
     PLAYED_LEAST,
     PLAYED_LONGEST,
     arrange_sheet,
+    brighten_dark_picture,
     compute_drawn_size,
+    find_film,
+    get_area_box,
+    interpolate_shares,
     render_animation,
     render_gif,
 )
+from areaviz.show.views import VIEWS
+from areaviz.trace import query
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 1, 2)

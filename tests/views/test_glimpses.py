@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.drawing import gaze_steps
+from areaviz.show.looks import glimpses, looks
+from areaviz.show.looks import glimpses as glimpse_patches
+from areaviz.show.looks.glimpses import label_probabilities
+from areaviz.show.views import VIEWS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS, glimpse_patches, glimpses
-from areaviz.views.glimpse_labels import label_probabilities
 from tests import fakes
 
 FOCUS = Focus("glimpses")
@@ -106,7 +107,7 @@ def test_numbers_of_close_glimpses_do_not_overlap(trace: Trace) -> None:
     gaze = trace.gazes["glimpses"]
     same = replace(gaze, corners=np.repeat(gaze.corners[:1], 3, 0))
     places = glimpses.number_places(same, 3.0)
-    np.testing.assert_allclose(places[0], gaze_steps.compute_centres(same)[0])
+    np.testing.assert_allclose(places[0], looks.compute_centres(same)[0])
     gaps = [np.hypot(*(places[i] - places[j])) for i in range(3) for j in range(i)]
     assert min(gaps) >= 3
 
@@ -139,17 +140,14 @@ def test_labels_are_all_listed_alternatives(trace: Trace) -> None:
 
 
 def test_step_colours_differ_and_read() -> None:
-    colours = [gaze_steps.get_step_colour(step, 6) for step in range(6)]
-    assert len(set(colours)) == 6 and gaze_steps.get_step_colour(0, 1) == colours[-1]
-    assert (
-        gaze_steps.choose_ink("#000000") == "#FFFFFF"
-        and gaze_steps.choose_ink("#ffff00") == "#111111"
-    )
+    colours = [looks.get_step_colour(step, 6) for step in range(6)]
+    assert len(set(colours)) == 6 and looks.get_step_colour(0, 1) == colours[-1]
+    assert looks.choose_ink("#000000") == "#FFFFFF" and looks.choose_ink("#ffff00") == "#111111"
 
 
 def test_boxes_far_outside_are_cut_off() -> None:
     pixels = np.zeros((10, 20, 3), dtype=np.uint8)
-    left, top, right, bottom = gaze_steps.compute_view_box(
+    left, top, right, bottom = looks.compute_view_box(
         pixels, np.array([[-100, 2], [22, 11]], dtype=np.float32)
     )
     assert left == pytest.approx(-6.2) and top == pytest.approx(-0.2)

@@ -9,11 +9,12 @@ import pytest
 from areaviz.draw import matrix, overview, probabilities
 from areaviz.draw import spans as pyramid
 from areaviz.draw import spans as sizes
+from areaviz.show import lines
+from areaviz.show.views import VIEWS
 from areaviz.trace import query
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views import VIEWS, bipartite_lines
 from tests import fakes
 
 
@@ -156,7 +157,7 @@ def test_words_keep_blanks_that_no_word_follows() -> None:
 
 def test_query_lines_are_shares_strongest_first(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 1, "query", (4,))
-    drawn = bipartite_lines.find_lines(trace, focus).lines
+    drawn = lines.find_lines(trace, focus).lines
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, 1)[4]
     assert {line.item: line.share for line in drawn} == pytest.approx(
         dict(enumerate(shares.tolist()))
@@ -165,9 +166,7 @@ def test_query_lines_are_shares_strongest_first(trace: Trace) -> None:
 
 
 def test_memory_lines_come_from_all_queries_and_heads(trace: Trace) -> None:
-    drawn = bipartite_lines.find_lines(
-        trace, Focus("encoder-decoder", 0, None, "memory", (2,))
-    ).lines
+    drawn = lines.find_lines(trace, Focus("encoder-decoder", 0, None, "memory", (2,))).lines
     assert {line.item for line in drawn} == {2} and {(line.head, line.query) for line in drawn} == {
         (head, q) for head in range(4) for q in range(24)
     }
@@ -175,11 +174,11 @@ def test_memory_lines_come_from_all_queries_and_heads(trace: Trace) -> None:
 
 def test_strongest_lines_are_drawn_without_a_choice(trace: Trace) -> None:
     focus = Focus("encoder-decoder")
-    drawn = bipartite_lines.find_lines(trace, focus)
+    drawn = lines.find_lines(trace, focus)
     attention = trace.maps["encoder-decoder"]
     every = np.concatenate([query.item_shares(attention, 0, head).ravel() for head in range(4)])
     np.testing.assert_allclose(
-        [line.share for line in drawn.lines], np.sort(every)[::-1][: bipartite_lines.MAX_LINES]
+        [line.share for line in drawn.lines], np.sort(every)[::-1][: lines.MAX_LINES]
     )
     figure = VIEWS["lines"].figure(trace, focus)
     widths = [trace.line.width for trace in figure.data if trace.x is not None and len(trace.x) > 2]
@@ -188,8 +187,8 @@ def test_strongest_lines_are_drawn_without_a_choice(trace: Trace) -> None:
 
 
 def test_line_connects_upper_item_and_lower_query() -> None:
-    drawn = bipartite_lines.find_lines(fakes.trace("abc", "d"), Focus("encoder-decoder"))
-    x, y = drawn.path(bipartite_lines.Line(head=0, query=1, item=3, share=0.5))
+    drawn = lines.find_lines(fakes.trace("abc", "d"), Focus("encoder-decoder"))
+    x, y = drawn.path(lines.Line(head=0, query=1, item=3, share=0.5))
     assert (x[0], y[0]) == (3.5 / 4, 1) and (x[-1], y[-1]) == (1.5 / 2, 0)
 
 

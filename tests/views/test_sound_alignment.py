@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.show.sound.sound import GOLD_TIMES, find_alignment, find_spoken_intervals
+from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS
-from areaviz.views.sound_alignment import GOLD, find_alignment, find_spoken_intervals
 from tests import fakes
 
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["listening"]
@@ -46,14 +46,14 @@ def test_table_has_heaviest_moment_and_known_bounds() -> None:
     for row, weights_M in zip(table.rows, weights_TM, strict=True):
         assert row[3] == pytest.approx(0.04 * weights_M.argmax())
         assert row[5] == pytest.approx(weights_M.max())
-    known = replace(trace, details={GOLD: "0.1 0.4 0.5 0.9"})
+    known = replace(trace, details={GOLD_TIMES: "0.1 0.4 0.5 0.9"})
     assert VIEW.table(known, FOCUS).rows[1][6:] == (0.5, 0.9)
-    assert find_spoken_intervals(replace(trace, details={GOLD: "<b>"})) == ()
+    assert find_spoken_intervals(replace(trace, details={GOLD_TIMES: "<b>"})) == ()
 
 
 def test_bounds_are_lines_on_screen_and_on_paper() -> None:
     trace = fakes.sound_trace("31")
-    known = replace(trace, details={GOLD: "0.1 0.4 0.4 0.9"})
+    known = replace(trace, details={GOLD_TIMES: "0.1 0.4 0.4 0.9"})
     plain, marked = (len(VIEW.figure(one, FOCUS).layout.shapes) for one in (trace, known))
     assert marked == plain + 3
     axes = [len(VIEW.print(one, FOCUS).axes[0].lines) for one in (trace, known)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import (
     QuestionData,
     Texts,
@@ -14,6 +13,7 @@ from areaviz.lessons.ask.question_parts import (
     to_percent,
 )
 from areaviz.samples.paths import HERO
+from areaviz.show.message import SITE
 from areaviz.trace import file
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Field

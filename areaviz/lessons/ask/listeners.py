@@ -12,10 +12,10 @@ import numpy as np
 
 from areaviz.cards.card import Card
 from areaviz.draw.pictures import encode_matrix
-from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.measures.references import find_boundary_hits
 from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
+from areaviz.show.message import SITE
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import RATE, Request

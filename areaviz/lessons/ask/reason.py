@@ -6,7 +6,6 @@ The translator runs with an area banned, and with a word hidden.
 from __future__ import annotations
 
 from areaviz.cards.tasks import TASKS
-from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import (
     QuestionData,
     Texts,
@@ -14,6 +13,7 @@ from areaviz.lessons.ask.question_parts import (
     list_word_texts,
     make_bar,
 )
+from areaviz.show.message import SITE
 from areaviz.trace.record import Trace
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.teach.debate_runs import (

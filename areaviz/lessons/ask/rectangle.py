@@ -9,10 +9,10 @@ import numpy as np
 
 from areaviz.cards.tasks import TASKS
 from areaviz.draw.pictures import to_data_uri
-from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import QuestionData, Texts, to_percent
 from areaviz.samples.own_media import find_scene_sample, get_picture_sample
 from areaviz.samples.scenes import Scene
+from areaviz.show.message import SITE
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.components.parts import COMPONENTS, TEXTS, read_parts
+from areaviz.show.parts import COMPONENTS, TEXTS, read_parts
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.ui.app.language import get_language
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.interactive.fact_hops import make_hops_payload
-from areaviz.interactive.message import serialise_payload
-from areaviz.interactive.points import choose_first_step, make_points_payload
 from areaviz.samples.reasoning import MOST
+from areaviz.show.facts.facts import make_hops_payload
+from areaviz.show.message import serialise_payload
+from areaviz.show.points.points import choose_first_step, make_points_payload
 from areaviz.trace.changes import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.interactive.digit_glimpses import DigitReading, encode_looks, make_readings_payload
-from areaviz.interactive.film_strip import encode_frames, make_strip_payload
-from areaviz.interactive.message import serialise_payload
-from areaviz.interactive.tree import choose_first_step, make_tree_payload
-from areaviz.publish.sound_player import encode_sound_as_data_url, make_hearing_payload
+from areaviz.show.looks.looks import DigitReading, encode_looks, make_readings_payload
+from areaviz.show.message import serialise_payload
+from areaviz.show.sound.sound import encode_sound_as_data_url, make_hearing_payload
+from areaviz.show.strip.strip import encode_frames, make_strip_payload
+from areaviz.show.tree.tree import choose_first_step, make_tree_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Clip, Focus, Sound
 from areaviz.ui.app.component import get_component, get_report, ignore_report

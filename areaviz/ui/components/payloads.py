@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from areaviz.interactive.default_focus import OPENS_AT
+from areaviz.show.message import OPENS_AT
 from areaviz.trace.record import Trace
 
 MAX_CACHED_BYTES = 32 * 2**20

@@ -16,10 +16,10 @@ from typing import Any
 import streamlit as st
 
 from areaviz.cards.card import read_card
-from areaviz.interactive.grid import make_grid_payload
-from areaviz.interactive.message import serialise_payload
-from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.samples.paths import find_checkpoints_folder
+from areaviz.show.grid.grid import make_grid_payload
+from areaviz.show.message import serialise_payload
+from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.component import get_component, get_report, ignore_report

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.samples.paths import HERO
+from areaviz.show.message import OPENS_AT
 from areaviz.texts.catalogue import message
 from areaviz.trace import file
 from areaviz.trace.record import Trace

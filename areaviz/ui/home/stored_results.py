@@ -13,8 +13,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.samples.paths import APP, CHECKPOINTS_SETTING
+from areaviz.show.message import choose_first_focus
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, to_params

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.drawing.gaze_steps import get_picture
-from areaviz.drawing.step_picture import count_steps, draw_picture_at_step
+from areaviz.show.looks.looks import count_steps, draw_picture_at_step, get_picture
 from areaviz.trace.areas import Area
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace

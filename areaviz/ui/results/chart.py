@@ -8,6 +8,7 @@ import streamlit as st
 
 from areaviz.draw.theme import WIDE, relabel_for_width, with_colour_limit, without_title
 from areaviz.draw.view import Download, ScreenFigure, Table, View
+from areaviz.show.views import VIEWS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import find_card
@@ -16,7 +17,6 @@ from areaviz.ui.app.page import AnyPage
 from areaviz.ui.components.player import draw_player
 from areaviz.ui.results.downloads import ShownView, draw_downloads
 from areaviz.ui.results.output_warnings import list_output_warnings
-from areaviz.views import VIEWS
 
 _CONFIG = {"displayModeBar": False, "displaylogo": False}
 

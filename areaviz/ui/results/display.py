@@ -9,14 +9,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.draw.theme import SCREEN_WIDTH, WIDE
 from areaviz.draw.view import Download, View
-from areaviz.publish.component_kinds import KINDS, find_kind
+from areaviz.show.views import KINDS, VIEWS, find_kind
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.input_editors import draw_hops, draw_points
 from areaviz.ui.components.items import draw_film_strip, draw_sound_player, draw_tree
 from areaviz.ui.components.ribbon import Selection, draw_grid, draw_ribbon
 from areaviz.ui.results.chart import draw_question, draw_view_chart, find_first_view
-from areaviz.views import VIEWS
 
 ComponentFunction = Callable[..., Selection]
 """Draws a component, and returns the selection in it."""

@@ -24,13 +24,13 @@ from areaviz.draw.view import (
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import check_page, make_page
 from areaviz.publish.python_lines import make_file_stem, write_python_lines
+from areaviz.show.views import VIEWS
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.language import get_language
 from areaviz.ui.results.live_download import build_live_html, explain_live_refusal
-from areaviz.views import VIEWS
 
 PAGE_EXTENSIONS = ("html",)
 FILE_GROUPS = {

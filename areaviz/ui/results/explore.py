@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.draw.select import get_layer_noun, list_sites, match_characters
+from areaviz.show.views import VIEWS
 from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -35,7 +36,6 @@ from areaviz.ui.results.focus import draw_focus_picker, get_current_focus
 from areaviz.ui.results.shared_focus import apply_click, fit_to_other_trace, follow_click
 from areaviz.ui.results.tabs import ResultTab, draw_tab_row, draw_tabs
 from areaviz.ui.results.uploaded_traces import wait_for_turn
-from areaviz.views import VIEWS
 
 COMBINED_KEY = "together"
 """The name by which several ribbons on a page are linked."""

@@ -12,9 +12,8 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.drawing.step_picture import count_steps
-from areaviz.interactive.digit_glimpses import DigitReading
 from areaviz.samples.own_media import PICTURE_SAMPLES
+from areaviz.show.looks.looks import DigitReading, count_steps
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import find_card

@@ -9,6 +9,7 @@ from functools import partial
 from areaviz.draw.labels import pluralise
 from areaviz.measures.references import count_edits
 from areaviz.samples.own_media import SOUND_SAMPLES
+from areaviz.show.sound.sound import GOLD_TIMES
 from areaviz.trace.changes import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -16,7 +17,6 @@ from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
 from areaviz.ui.results.result_page import draw_traces
 from areaviz.ui.what_if.change_texts import describe_normalisation
-from areaviz.views.sound_alignment import GOLD
 
 
 def _get_title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
@@ -35,7 +35,7 @@ def add_gold_times(trace: Trace) -> Trace:
     sample = SOUND_SAMPLES.get(sound.name) if sound else None
     if sample is None:
         return trace
-    return replace(trace, details={**trace.details, GOLD: sample.spoken})
+    return replace(trace, details={**trace.details, GOLD_TIMES: sample.spoken})
 
 
 def describe_transcript(trace: Trace) -> str:

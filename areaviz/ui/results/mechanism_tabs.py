@@ -9,8 +9,8 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.draw.select import list_sites
-from areaviz.drawing.gaze_steps import TRANSFORMER
 from areaviz.samples.paths import CARDS
+from areaviz.show.looks.looks import TRANSFORMER
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.frame import draw_page_link

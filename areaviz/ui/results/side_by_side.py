@@ -9,8 +9,8 @@ import numpy as np
 import streamlit as st
 
 from areaviz.backend.base import Backend
-from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.samples.scenes import MASK
+from areaviz.show.message import OPENS_AT
 from areaviz.trace.query import find_words, item_shares
 from areaviz.trace.record import Field, Trace
 from areaviz.ui.app.markdown import escape_markdown

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from areaviz.drawing.frame_attention import GOLD
 from areaviz.samples.own_media import CLIP_SAMPLES
+from areaviz.show.strip.strip import GOLD_FRAMES
 from areaviz.trace.record import Trace
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.results.result_page import draw_traces
@@ -18,7 +18,7 @@ def add_gold_frames(trace: Trace) -> Trace:
     sample = CLIP_SAMPLES.get(clip.name) if clip else None
     if sample is None:
         return trace
-    return replace(trace, details={**trace.details, GOLD: sample.acts})
+    return replace(trace, details={**trace.details, GOLD_FRAMES: sample.acts})
 
 
 def describe_clip(trace: Trace) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from areaviz.backend.base import Caller
 from areaviz.draw.labels import escape_controls
+from areaviz.show.why import Question, find_heaviest_head, list_candidates, make_weight_view
 from areaviz.trace.derived import Logits, find_known_logits, has_logits
 from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Trace
@@ -16,8 +17,6 @@ from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.progress import draw_progress
 from areaviz.ui.app.user_identity import get_visitor
 from areaviz.ui.results.chart import draw_view_chart
-from areaviz.views.weight_explanation import make_weight_view
-from areaviz.views.weight_explanation_parts import Question, find_heaviest_head, list_candidates
 
 TAB_TITLE = "Why this weight"
 

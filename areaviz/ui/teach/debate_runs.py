@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from areaviz.backend.base import Backend
-from areaviz.interactive.default_focus import SITE
+from areaviz.show.message import SITE
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Hide, Weigh
 from areaviz.trace.record import Trace

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.interactive.default_focus import SITE, choose_first_focus
+from areaviz.show.message import SITE, choose_first_focus
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError

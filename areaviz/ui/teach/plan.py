@@ -12,7 +12,7 @@ from html import escape
 from urllib.parse import urlencode
 
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.interactive.default_focus import SITE, choose_first_focus
+from areaviz.show.message import SITE, choose_first_focus
 from areaviz.texts.catalogue import use_decimal_mark
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from areaviz.interactive.default_focus import SITE, choose_first_focus, choose_first_item
 from areaviz.samples.reasoning import STORIES
+from areaviz.show.message import SITE, choose_first_focus, choose_first_item
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import Attended, find_words
 from areaviz.trace.record import Field, Trace

@@ -17,6 +17,7 @@ from areaviz.measures.faithfulness import (
     compute_mean_and_deviation,
     measure_faithfulness,
 )
+from areaviz.show.views import PAIRS
 from areaviz.trace.query import format_given_output, is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -28,7 +29,6 @@ from areaviz.ui.results.chart import draw_output, draw_view_chart
 from areaviz.ui.what_if.change_texts import describe_place
 from areaviz.ui.what_if.experiment import Experiment, can_read_output
 from areaviz.ui.what_if.state import WhatIfPage
-from areaviz.views import PAIRS
 
 CAVEAT = (
     "Attention is not by itself an explanation. These numbers say how much the output depends on"

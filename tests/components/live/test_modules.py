@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.components import modules
-from areaviz.components.modules import join_modules, list_top_level_names
-from areaviz.components.parts import read_text
 from areaviz.publish.live import ENGINE, PAGE
 from areaviz.publish.live_pair import MODULES as PAIR
+from areaviz.show import parts
+from areaviz.show.parts import join_modules, list_top_level_names, read_text
 from tests.components.live.node import run_node
 
 FOLDER = Path(areaviz.__file__).parent
@@ -71,7 +70,7 @@ def test_joined_modules_refuses_a_name_that_two_modules_define(
         "a.js": "import { b } from './b.js';\nexport const ONE = 1, TWO = 2;\n",
         "b.js": "export function b() {}\nconst TWO = 3;\n",
     }
-    monkeypatch.setattr(modules, "read_text", files.__getitem__)
+    monkeypatch.setattr(parts, "read_text", files.__getitem__)
     with pytest.raises(ValueError, match='b.js and a.js both define "TWO"'):
         join_modules(["a.js"])
 
@@ -82,6 +81,6 @@ def test_joined_modules_puts_imported_modules_first(monkeypatch: pytest.MonkeyPa
         "b.js": "import { c } from './c.js';\nexport function b() { return c; }\n",
         "c.js": "export const c = 1;\n",
     }
-    monkeypatch.setattr(modules, "read_text", files.__getitem__)
+    monkeypatch.setattr(parts, "read_text", files.__getitem__)
     joined = "const c = 1;\n\nfunction b() { return c; }\n\nb(c);\n"
     assert join_modules(["a.js"]) == joined

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.interactive.digit_glimpses import make_looks_payload
-from areaviz.interactive.grid import make_grid_payload
-from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.publish.live import collect_constants
 from areaviz.publish.options import MOST_AREAS
+from areaviz.show.grid.grid import make_grid_payload
+from areaviz.show.looks.looks import make_looks_payload
+from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from areaviz.components.parts import read_parts
+from areaviz.show.parts import read_parts
 from areaviz.ui.app import component
 
 

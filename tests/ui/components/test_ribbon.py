@@ -8,7 +8,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.interactive.ribbon import make_ribbon_payload
+from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.request import Focus
 from areaviz.ui.components import ribbon as component
 from areaviz.ui.components.ribbon import MountedComponent, Selection

@@ -5,8 +5,8 @@ from __future__ import annotations
 from areaviz.backend.stored import find_path
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
-from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.samples.paths import CHECKPOINTS, HOME, OPENINGS
+from areaviz.show.message import SITE, choose_first_focus
 from areaviz.trace import file
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.interactive.default_focus import SITE
+from areaviz.show.message import SITE
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
 from areaviz.ui.home.tile_pictures import LIT_COLOUR, draw_facts_tile

@@ -10,15 +10,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.draw.view import Download, Table
-from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.show.grid.grid import GRID_TAKEAWAY as GRID
+from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
+from areaviz.show.views import VIEWS
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.results import downloads
 from areaviz.ui.results.chart import build_columns
 from areaviz.ui.results.downloads import list_files
-from areaviz.views import VIEWS
 from tests import fakes
 
 SEEN = [
@@ -67,8 +67,8 @@ def test_table_as_columns_shows_invisible_characters() -> None:
 
 
 def drawn(limit: int) -> None:
-    from areaviz.interactive.ribbon import TAKEAWAY
     from areaviz.publish.options import PageOptions
+    from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
     from areaviz.trace.request import Focus
     from areaviz.ui.results import downloads
     from tests import fakes
@@ -77,7 +77,9 @@ def drawn(limit: int) -> None:
     check = downloads.check_page
     downloads.check_page = lambda trace: check(trace, options)  # type: ignore[assignment, misc]
     try:
-        shown = downloads.ShownView(TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder"))
+        shown = downloads.ShownView(
+            RIBBON_TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder")
+        )
         downloads.draw_downloads("Download", {"": shown}, "0")
     finally:
         downloads.check_page = check

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.samples.paths import CHECKPOINTS, HERO
+from areaviz.show.message import SITE, choose_first_focus
 from areaviz.trace import file
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError

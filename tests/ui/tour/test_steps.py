@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from areaviz.cards.tasks import TASKS
-from areaviz.interactive.default_focus import SITE
 from areaviz.samples.paths import HERO, OPENINGS
 from areaviz.samples.reasoning import STORIES
+from areaviz.show.message import SITE
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import from_params

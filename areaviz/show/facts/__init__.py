@@ -1,0 +1,1 @@
+"""The facts of a story that a memory network attends to, hop by hop."""

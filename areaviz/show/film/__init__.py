@@ -1,0 +1,1 @@
+"""The film of a sentence: a picture for each word, bright where the model attends."""

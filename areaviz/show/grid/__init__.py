@@ -1,0 +1,1 @@
+"""The image grid: the areas of a picture that words attend to, in the browser and in print."""

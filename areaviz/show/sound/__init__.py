@@ -1,0 +1,1 @@
+"""The moments of a recording that each output item attends to."""
