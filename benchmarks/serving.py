@@ -24,12 +24,11 @@ from pathlib import Path
 
 from areaviz.backend import wire
 from areaviz.backend.access import compute_digest, read_token, write_token
-from areaviz.backend.base import Backend
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import Backend, CachedBackend
+from areaviz.backend.ray import Place, Scale, open_local, serve_backend
 from areaviz.backend.remote import RemoteBackend
+from areaviz.backend.server import Api
 from areaviz.samples.paths import CHECKPOINTS, ROOT
-from areaviz.server.api import Api
-from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace import file
 from areaviz.trace.request import Request
 from benchmarks.report import markdown, percentile, processor, write_section

@@ -39,6 +39,7 @@ from typer.testing import CliRunner
 
 from areaviz import __version__
 from areaviz.backend.local import LocalBackend
+from areaviz.backend.server import make_api_text
 from areaviz.cards.card import read_cards
 from areaviz.cards.finding_tables import FINDING_TABLES
 from areaviz.cards.result_tables import format_results, format_summary
@@ -51,7 +52,6 @@ from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.publish.export import export
 from areaviz.publish.figures import POINTED
 from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
-from areaviz.server.openapi import make_api_text
 from areaviz.show.message import serialise_payload
 from areaviz.show.views import KINDS, VIEWS
 from areaviz.site.gallery import list_stored_traces

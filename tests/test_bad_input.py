@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 from areaviz.backend import wire
 from areaviz.backend.access import compute_digest
 from areaviz.backend.local import LocalBackend
+from areaviz.backend.server import Api
 from areaviz.cli import build
-from areaviz.server.api import Api
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import RATE, Clip, Request, Sound
 from tests.kinds import CASES, write_checkpoints

@@ -22,10 +22,10 @@ import areaviz
 from areaviz.analysis.batches import run_examples
 from areaviz.analysis.measures import MEASURES
 from areaviz.backend.access import compute_digest
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import CachedBackend, ReplayBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.remote import RemoteBackend
-from areaviz.backend.replay import ReplayBackend
+from areaviz.backend.server import Api
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
@@ -38,7 +38,6 @@ from areaviz.media.sounds import encode_flac
 from areaviz.publish.export import export
 from areaviz.publish.python_lines import write_python_lines
 from areaviz.samples.sample_sets import SAMPLE_SETS
-from areaviz.server.api import Api
 from areaviz.show.views import VIEWS, find_kind
 from areaviz.trace import file as codec
 from areaviz.trace import query

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.analysis.row_lines import Row, parse_row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import IN_FLIGHT, ignore_progress, run_example
+from areaviz.backend.ray import connect_to_ray
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Run

@@ -1,34 +1,46 @@
-"""Prediction of a request's run time, so that no user takes too much computing time at once.
-
-The processor time of a question is predicted from the input length, the output length and the beam
-width:
-
-    start + steps * (step + item * beam * (read + steps / 2) * areas) + gradients
-
-`read` is the number of items that the model attends to. `steps / 2` is the mean length of the
-output so far. `areas` is the requested largest area divided by the trained one. With attribution,
-each output takes one backward pass.
-
-`costs.json` contains the factors of every shipped model. `python -m benchmarks.costs --write`
-measures them. This machine may be faster or slower, so every run of a question corrects the
-prediction.
-"""
+"""The run time of requests: its prediction, its measurement, and the limits of each user."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import threading
+import time
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from areaviz.backend.backend import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.cards.card import Card
-from areaviz.shares.limits import QUESTION_SECONDS
+from areaviz.shares.counters import Shares
+from areaviz.shares.limits import QUESTION_SECONDS, QUESTIONS_AT_ONCE
+from areaviz.trace.derived import Logits
 from areaviz.trace.errors import InputError
-from areaviz.trace.request import Request
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Progress, Request
 
 if TYPE_CHECKING:
-    from areaviz.backend.job import Job
+    from areaviz.backend.worker import Job
+
+
+# Prediction of a request's run time, so that no user takes too much computing time at once.
+#
+# The processor time of a question is predicted from the input length, the output length and the
+# beam width:
+#
+#     start + steps * (step + item * beam * (read + steps / 2) * areas) + gradients
+#
+# `read` is the number of items that the model attends to. `steps / 2` is the mean length of the
+# output so far. `areas` is the requested largest area divided by the trained one. With attribution,
+# each output takes one backward pass.
+#
+# `costs.json` contains the factors of every shipped model. `python -m benchmarks.costs --write`
+# measures them. This machine may be faster or slower, so every run of a question corrects the
+# prediction.
+
 
 TABLE = "costs.json"
 
@@ -203,3 +215,182 @@ def _make_advice(request: Request) -> str:
     ways.append("choose a smaller model")
     sentence = ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
     return sentence[0].upper() + sentence[1:] + "."
+
+
+# Measurement of run times, and choice of the batch size of analyses while users are active.
+
+
+# Maximum time of an analysis batch while users are active.
+SLICE_SECONDS = 0.15
+
+# Time after a request for which a user counts as active.
+ACTIVE_SECONDS = 10.0
+
+# Number of kinds of requests whose times are kept.
+KINDS = 32
+
+# Interval at which a run checks its time.
+CHECK_SECONDS = 0.05
+
+# Weight of the newest batch in the average time of a request.
+NEWEST_BATCH_WEIGHT = 0.5
+
+
+@dataclass(slots=True)
+class RunClock:
+    """The processor time of one run, without the time of other runs during its pauses.
+
+    It starts with the first step, because loading the model before that step does not count.
+
+    Attributes:
+        started: start time, None before the start.
+        paused: seconds of the runs during its pauses.
+    """
+
+    started: float | None = None
+    paused: float = 0.0
+    _checked: float = float("-inf")
+
+    def start(self) -> None:
+        """Start the clock if it is not running."""
+        if self.started is None:
+            self.started = time.thread_time()
+
+    def is_check_due(self) -> bool:
+        """Return whether the time of the run is due for a check, at most every `CHECK_SECONDS`.
+
+        Reading the processor time of a thread is slow, and a run has hundreds of steps.
+        """
+        now = time.monotonic()
+        if now - self._checked < CHECK_SECONDS:
+            return False
+        self._checked = now
+        return True
+
+    def seconds(self) -> float:
+        """Return the processor seconds of this thread since the start, without the pauses."""
+        return 0.0 if self.started is None else time.thread_time() - self.started - self.paused
+
+
+class BackgroundBudget:
+    """The batch times of each kind of request, and the batch size that follows from them.
+
+    One thread uses it, except for `reader_came`.
+
+    Args:
+        clock: returns monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._reader_came = float("-inf")
+        self._seconds: OrderedDict[Request, float] = OrderedDict()
+
+    def reader_came(self) -> None:
+        """Note that a user sent a request."""
+        self._reader_came = self._clock()
+
+    @property
+    def readers_active(self) -> bool:
+        """True if a user sent a request recently and is likely to send another one."""
+        return self._clock() - self._reader_came < ACTIVE_SECONDS
+
+    def batch_size(self, kind: Request, max_batch: int) -> int:
+        """Return how many requests of a kind may run together, or 1 if their time is unknown."""
+        if not self.readers_active:
+            return max_batch
+        seconds = self._seconds.get(kind, SLICE_SECONDS)
+        return max(1, min(max_batch, int(SLICE_SECONDS / max(seconds, 1e-6))))
+
+    def add(self, kind: Request, count: int, seconds: float) -> None:
+        """Record the time of a batch of requests of a kind."""
+        new = seconds / count
+        old = self._seconds.pop(kind, new)
+        self._seconds[kind] = NEWEST_BATCH_WEIGHT * new + (1 - NEWEST_BATCH_WEIGHT) * old
+        while len(self._seconds) > KINDS:
+            self._seconds.popitem(last=False)
+
+
+# A backend that limits the questions of each user, in front of an app's other backends.
+
+
+class FairBackend(Wrapper):
+    """A backend that refuses questions beyond the share of their user or network address.
+
+    Analyses are counted by their jobs (`areaviz/analysis/jobs.py`), not here.
+
+    Attributes:
+        questions: number of running and waiting questions per user.
+
+    Args:
+        inner: runs the requests.
+    """
+
+    def __init__(self, inner: Backend) -> None:
+        super().__init__(inner)
+        self.questions = Shares(QUESTIONS_AT_ONCE)
+        self._table = read_costs()
+        self._lock = threading.Lock()
+        # The predicted seconds of running and waiting questions, by user.
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
+    ) -> Trace:
+        """Run a request, see `Backend`. Raise OverLimit if its user has too many questions."""
+        with self._counted(request, caller):
+            return self._inner.trace(request, progress, caller)
+
+    def logits(
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
+    ) -> Logits:
+        """Return the terms of logits, see `Explaining`. Raise OverLimit as `trace`."""
+        with self._counted(request, caller):
+            return super().logits(request, site, layer, progress, caller)
+
+    def load_by_reader(self) -> list[dict[str, object]]:
+        """Return the current load of each user, for the operator.
+
+        Returns:
+            For each user with questions: a mark, the number of running and waiting questions, and
+            their predicted seconds of computation.
+        """
+        found: list[dict[str, object]] = []
+        for reader, count in self.questions.by_reader().items():
+            with self._lock:
+                seconds = round(self._seconds.get(reader, 0.0), 1)
+            mark = find_mark(reader)
+            found.append({"reader": mark, "questions": int(count), "seconds": seconds})
+        return found
+
+    @contextmanager
+    def _counted(self, request: Request, caller: Caller) -> Iterator[None]:
+        visitor = caller.visitor
+        if visitor is None or caller.in_background:
+            yield
+            return
+        seconds = Costs(self.models(), self._table).predict(request)
+        with self.questions.holding(visitor):
+            self._add(visitor.reader, seconds)
+            try:
+                yield
+            finally:
+                self._add(visitor.reader, -seconds)
+
+    def _add(self, reader: str, seconds: float) -> None:
+        with self._lock:
+            self._seconds[reader] += seconds
+            if self._seconds[reader] < 1e-6:
+                del self._seconds[reader]
+
+
+def find_mark(reader: str) -> str:
+    """Return a short mark of a user for the operator. It does not give access to the session."""
+    if not reader:
+        return "without a cookie"
+    return hashlib.sha256(reader.encode()).hexdigest()[:8]

@@ -13,10 +13,9 @@ import torch
 
 from areaviz.adapters.folder import FAMILY, FolderModel, check_given, read_folder
 from areaviz.adapters.loading import NoRoom
-from areaviz.backend.base import OWN_WORK, Caller
+from areaviz.backend.backend import OWN_WORK, Caller
 from areaviz.backend.costs import Costs
-from areaviz.backend.job import convert_to_sentence
-from areaviz.backend.worker import Worker
+from areaviz.backend.worker import Worker, convert_to_sentence
 from areaviz.cards.card import Card, find_successor, read_card
 from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import (

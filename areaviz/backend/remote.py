@@ -18,8 +18,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from areaviz.backend import wire
-from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.backend.cached import make_cache_key
+from areaviz.backend.backend import OWN_WORK, Caller, make_cache_key
 from areaviz.cards.card import Card
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import file, safe_files

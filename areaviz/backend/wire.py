@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card, parse_card
 from areaviz.shares.visitors import Visitor
 from areaviz.trace.document import read_request, request_entry

@@ -1,8 +1,7 @@
-"""The thread that owns the device. It runs questions of users in turn, then analyses.
+"""The thread that owns the device, its requests, and the queue in which users take turns.
 
-A question may take seconds. At each of its steps, it gives way to a short question of another user,
-which then runs on this thread. Analyses give way to every user at each step. No user therefore
-waits for more than one step of another user's long run, and no work is done twice.
+A request and the queue come first. Read the section on the thread for the order in which work
+is done.
 """
 
 from __future__ import annotations
@@ -10,20 +9,168 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from areaviz.backend.background_budget import BackgroundBudget, RunClock
-from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.backend.costs import Costs
-from areaviz.backend.job import AllLeft, Job, convert_to_sentence
-from areaviz.backend.turn_queue import TurnQueue
+from areaviz.backend.backend import OWN_WORK, Caller
+from areaviz.backend.costs import BackgroundBudget, Costs, RunClock
 from areaviz.shares.limits import QUESTIONS_WAITING
-from areaviz.trace.errors import BackendBusy, BackendError
+from areaviz.shares.visitors import Visitor
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
+# A request in the worker, and conversion of errors to messages for users.
+
+
 log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A request that waits, runs or has ended. The calling thread reads what the worker writes.
+
+    Args:
+        request: the request.
+        caller: the caller.
+        seconds: the predicted time of one processor.
+        work: a function to run instead of the model, for work that returns no trace. It is never in
+            a batch with other jobs.
+    """
+
+    request: Request
+    caller: Caller
+    seconds: float = 0.0
+    work: Callable[[Progress], Any] | None = None
+    finished: threading.Event = field(default_factory=threading.Event)
+    progress: tuple[float, str] = (0.0, "Waiting for the model")
+    result: Any = None
+    error: Exception | None = None
+    # True if the caller no longer waits.
+    has_left: bool = False
+
+    @property
+    def visitor(self) -> Visitor | None:
+        """The user who sent the request, or None for a command or a program."""
+        return self.caller.visitor
+
+    @property
+    def kind(self) -> Request:
+        """The options that the requests of one batch share."""
+        target = None if self.request.target is None else ""
+        return replace(self.request.without_media(), text="", target=target)
+
+    def can_join(self, first: Job) -> bool:
+        """Return whether this job can run in one batch with another one."""
+        is_run = self.work is None and first.work is None
+        is_other_reader = self.visitor is None or self.visitor != first.visitor
+        return is_run and is_other_reader and self.kind == first.kind
+
+
+class AllLeft(Exception):
+    """An error that ends a batch when no caller waits for it any more."""
+
+
+def convert_to_sentence(error: BaseException) -> Exception:
+    """Return the error for users that corresponds to an error, and log unexpected errors."""
+    if isinstance(error, InputError | BackendError | AllLeft):
+        return error
+    log.error("While a model ran", exc_info=error)
+    return BackendError(
+        "The model stopped with an error, which was written to the app's log. Try again."
+    )
+
+
+# The queue of questions, in which users take turns regardless of the number of their questions.
+#
+# Network addresses take turns first, then the users of one address, so new cookies bring no extra
+# turns. A user without a known address takes turns as if it were an address.
+
+
+_Readers = OrderedDict[str, deque[Job]]
+
+
+class TurnQueue:
+    """A queue of waiting jobs. It has no lock of its own, because the worker holds one."""
+
+    def __init__(self) -> None:
+        # By address, then by user. The user or address served last is at the end.
+        self._addresses: OrderedDict[str, _Readers] = OrderedDict()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, job: Job) -> bool:
+        address, reader = _find_queue_place(job)
+        readers = self._addresses.get(address)
+        return readers is not None and job in readers.get(reader, ())
+
+    def add(self, job: Job) -> None:
+        """Add a job behind the other jobs of its user."""
+        address, reader = _find_queue_place(job)
+        readers = self._addresses.setdefault(address, OrderedDict())
+        readers.setdefault(reader, deque()).append(job)
+        self._count += 1
+
+    def remove(self, job: Job) -> None:
+        """Remove a job that is served or abandoned, and end its user's turn.
+
+        Raises:
+            ValueError: if the job is not in the queue.
+        """
+        address, reader = _find_queue_place(job)
+        readers = self._addresses.get(address, OrderedDict())
+        jobs = readers.get(reader, deque())
+        jobs.remove(job)
+        self._count -= 1
+        if jobs:
+            readers.move_to_end(reader)
+        else:
+            del readers[reader]
+        if readers:
+            self._addresses.move_to_end(address)
+        else:
+            del self._addresses[address]
+
+    def in_order(self) -> Iterator[Job]:
+        """Yield the jobs in the order in which they will be served if no other job arrives."""
+        addresses = deque(
+            deque(deque(jobs) for jobs in readers.values()) for readers in self._addresses.values()
+        )
+        while addresses:
+            readers = addresses.popleft()
+            jobs = readers.popleft()
+            yield jobs.popleft()
+            if jobs:
+                readers.append(jobs)
+            if readers:
+                addresses.append(readers)
+
+    def count_before(self, job: Job) -> int:
+        """Return the number of jobs that will be served before this one."""
+        for count, other in enumerate(self.in_order()):
+            if other is job:
+                return count
+        return self._count
+
+
+def _find_queue_place(job: Job) -> tuple[str, str]:
+    """Return the address and the user under which a job is queued."""
+    visitor = job.visitor
+    if visitor is None:
+        return "", ""
+    return visitor.address or f"reader {visitor.reader}", visitor.reader
+
+
+# The thread that owns the device. It runs questions of users in turn, then analyses.
+#
+# A question may take seconds. At each of its steps, it gives way to a short question of another
+# user, which then runs on this thread. Analyses give way to every user at each step. No user
+# therefore waits for more than one step of another user's long run, and no work is done twice.
+
 
 T = TypeVar("T")
 

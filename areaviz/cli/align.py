@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli.models import find_model
-from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
+from areaviz.backend.backend import DEFAULT_CHECKPOINTS, MODEL, Checkpoints, Device, find_model
 from areaviz.measures.alignment import SITE, Linked, best_alignment
 from areaviz.trace.request import Request
 
@@ -36,7 +35,7 @@ def align(
         ),
     ] = None,
     site: Annotated[str, typer.Option(help="The attention type of the heads.")] = SITE,
-    checkpoints: Checkpoints = CHECKPOINTS,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     device: Device = "auto",
 ) -> None:
     """Choose the heads on every second example, and report their alignment on the other ones.

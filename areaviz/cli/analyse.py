@@ -16,17 +16,20 @@ from areaviz.analysis.on_ray import analyse_on_ray
 from areaviz.analysis.rows import RowFile, find_rows_path
 from areaviz.analysis.run import make_header, make_rows_from_outputs
 from areaviz.analysis.themes.material import check_count
-from areaviz.cli.analyse_input import Given, read_given
-from areaviz.cli.models import NamedModel, find_model, open_run, open_run_together
-from areaviz.cli.options import (
-    CHECKPOINTS,
+from areaviz.backend.backend import (
+    DEFAULT_CHECKPOINTS,
     MODEL,
     AreaSize,
     Beam,
     Checkpoints,
     Device,
+    NamedModel,
+    find_model,
     make_decoding_options,
+    open_run,
+    open_run_together,
 )
+from areaviz.cli.analyse_input import Given, read_given
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError, check_choice
 from areaviz.trace.request import Request
@@ -133,7 +136,7 @@ def analyse(
     ] = "",
     beam: Beam = 1,
     area_size: AreaSize = None,
-    checkpoints: Checkpoints = CHECKPOINTS,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     device: Device = "auto",
     engine: Annotated[
         str, typer.Option(help="local: one process per processor. ray: two processes of Ray Data.")

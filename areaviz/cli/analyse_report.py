@@ -16,6 +16,7 @@ from areaviz.analysis.report_content import MAX_SYSTEMS, Report
 from areaviz.analysis.retention import read_stored_judgements
 from areaviz.analysis.table import ALL_MEASURES, Rows, format_table_as_csv, score_columns
 from areaviz.analysis.themes.theme import Theme
+from areaviz.backend.backend import NamedModel
 from areaviz.cli.analyse_print import (
     BY,
     print_buckets,
@@ -24,7 +25,6 @@ from areaviz.cli.analyse_print import (
     print_summary,
     print_themes,
 )
-from areaviz.cli.models import NamedModel
 from areaviz.intake.dataset_builder import BuiltDataset
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.errors import InputError, check_choice, shorten

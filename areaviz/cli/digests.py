@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from areaviz.backend.backend import Checkpoints
 from areaviz.cards.card import read_card, write_card
-from areaviz.cli.options import Checkpoints
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import BackendError
 

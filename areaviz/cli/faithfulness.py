@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
+from areaviz.backend.backend import DEFAULT_CHECKPOINTS, MODEL, Checkpoints, Device, find_model
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.cli.models import find_model
-from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.evaluation.contrastive_faithfulness import measure_contrast
 from areaviz.measures.faithfulness import (
     Faithfulness,
@@ -59,7 +58,7 @@ def faithfulness(
         ),
     ] = "",
     draws: Annotated[int, typer.Option(min=2, help="Number of random baselines to draw.")] = 5,
-    checkpoints: Checkpoints = CHECKPOINTS,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     device: Device = "auto",
 ) -> None:
     """Measure how faithful an attention map is to its model, compared with random areas."""

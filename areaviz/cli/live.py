@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
+from areaviz.backend.backend import DEFAULT_CHECKPOINTS, Checkpoints, find_model
 from areaviz.cards.card import Card
-from areaviz.cli.models import find_model
-from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.cli.view import Note, ThemeName, Title, make_page_options
 from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
@@ -50,7 +49,7 @@ def live(
         ),
     ],
     text: Annotated[str | None, typer.Option(help="The text that the page first shows.")] = None,
-    checkpoints: Checkpoints = CHECKPOINTS,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     title: Title = "",
     note: Note = "",
     theme: ThemeName = "auto",

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.backend.stored import RecordingBackend
-from areaviz.cli.models import open_backend
+from areaviz.backend.backend import RecordingBackend, open_backend
 from areaviz.samples.paths import ASSETS, CHECKPOINTS
 from areaviz.trace import file
 

@@ -20,9 +20,9 @@ from areaviz.backend.access import (
     read_token,
     write_token,
 )
-from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
+from areaviz.backend.backend import DEFAULT_CHECKPOINTS, Checkpoints, Device
+from areaviz.backend.ray import Place, Scale, open_local, serve_backend
 from areaviz.samples.paths import FOLDERS_SETTING, ROOT
-from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace.errors import BackendError, InputError
 
 if TYPE_CHECKING:  # the gateway imports Streamlit
@@ -130,7 +130,7 @@ def models(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     token_file: TokenFile = None,
-    checkpoints: Checkpoints = CHECKPOINTS,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     model: Folders = None,
     device: Device = "auto",
     replicas: Annotated[

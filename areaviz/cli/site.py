@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from areaviz.backend.backend import DEFAULT_CHECKPOINTS, Checkpoints
 from areaviz.cli.live import make_live_html
-from areaviz.cli.options import CHECKPOINTS, Checkpoints
 
 
 def site(
@@ -25,7 +25,7 @@ def site(
     address: Annotated[
         str, typer.Option(help="The web address of the site. Shared links need it for a picture.")
     ] = "",
-    checkpoints: Checkpoints = CHECKPOINTS,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
 ) -> None:
     """Write a static website with live models, stored runs and cards.
 

@@ -8,18 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from areaviz.cards.card import Card
-from areaviz.cards.tasks import TASKS
-from areaviz.cli.models import find_model
-from areaviz.cli.options import (
-    CHECKPOINTS,
+from areaviz.backend.backend import (
+    DEFAULT_CHECKPOINTS,
     MODEL,
     AreaSize,
     Beam,
     Checkpoints,
     Device,
+    find_model,
     make_decoding_options,
 )
+from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
 from areaviz.media.formats import CLIP, PICTURE, SOUND, read_medium
 from areaviz.publish.export import export
 from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
@@ -51,7 +51,7 @@ def trace(
         Path,
         typer.Argument(help="File to write: trace.npz, or a page or figure as in `export`."),
     ],
-    checkpoints: Checkpoints = CHECKPOINTS,
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     picture: Annotated[
         str, typer.Option(help="A picture: a file, or a sample such as scene-34.")
     ] = "",

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli.options import CHECKPOINTS
+from areaviz.backend.backend import DEFAULT_CHECKPOINTS
 from areaviz.draw.select import list_sites
 from areaviz.media.formats import PICTURE
 from areaviz.publish.export import ENDINGS
@@ -154,10 +154,10 @@ def _load_trace(place: Path, text: str, picture: str) -> Trace:
             )
         return codec.load(place)
     # Imported here, because a saved trace can be shown without torch.
-    from areaviz.cli.models import find_model
+    from areaviz.backend.backend import find_model
     from areaviz.cli.trace import medium_of
 
-    model = find_model(str(place), CHECKPOINTS, "auto")
+    model = find_model(str(place), DEFAULT_CHECKPOINTS, "auto")
     seen = medium_of(PICTURE, picture) if picture else None
     return model.open().trace(Request(model.name, text, picture=seen))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.tasks import TASKS
 from areaviz.lessons.ask import listeners, rectangle
 from areaviz.trace.request import Request

@@ -48,7 +48,7 @@ HOME, HERO, OPENINGS = ASSETS / "home.npz", ASSETS / "hero.npz", ASSETS / "openi
 LOOKS, CARDS, ANALYSIS = OPENINGS / "looks.json", ASSETS / "cards", ASSETS / "analysis"
 """The stored files that the pages first show, in the order of the names above: a translation's
 trace for the gallery, the trace of Home, the traces of the other pages (see
-`areaviz.backend.stored`), the list of their default views, the pictures of Home, and the rows of
+`areaviz.backend.backend`), the list of their default views, the pictures of Home, and the rows of
 Analyse (see `areaviz.analysis.stored_analysis`).
 
 The command `areaviz openings` writes them.

@@ -41,8 +41,8 @@ def make_files(site: Site) -> Files:
 
 def _load_debate_runs(site: Site, model: str) -> DebateRuns | None:
     """Return the stored runs for the plan's debate, or None if they or their model are missing."""
+    from areaviz.backend.backend import StoredBackend
     from areaviz.backend.local import LocalBackend
-    from areaviz.backend.stored import StoredBackend
 
     try:
         return run_debate(StoredBackend(LocalBackend(site.checkpoints), OPENINGS), model)

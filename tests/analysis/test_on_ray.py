@@ -13,9 +13,9 @@ from threading import Event
 import pytest
 
 from areaviz.analysis.on_ray import Workers, analyse_on_ray
-from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse_dataset, make_header
+from areaviz.backend.ray import connect_to_ray
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Request

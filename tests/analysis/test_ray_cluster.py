@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from areaviz.analysis.ray_cluster import connect_to_ray
+from areaviz.backend.ray import connect_to_ray
 from areaviz.trace.errors import BackendError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.backend.background_budget import ACTIVE_SECONDS, KINDS, SLICE_SECONDS, BackgroundBudget
+from areaviz.backend.costs import ACTIVE_SECONDS, KINDS, SLICE_SECONDS, BackgroundBudget
 from areaviz.trace.request import Request
 
 KIND = Request("a", "")

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from areaviz.backend import cached as cached_module
-from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend import backend as cached_module
+from areaviz.backend.backend import OWN_WORK, CachedBackend, Caller
 from areaviz.trace.changes import Gate
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import LayeredWeights, Trace

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from areaviz.backend.base import Caller
-from areaviz.backend.fair import FairBackend, find_mark
+from areaviz.backend.backend import Caller
+from areaviz.backend.costs import FairBackend, find_mark
 from areaviz.shares.limits import Scope
 from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.record import Trace

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import CachedBackend, StoredBackend
 from areaviz.backend.local import LocalBackend
-from areaviz.backend.stored import StoredBackend
 from areaviz.cards.card import read_card, write_card
 from areaviz.models.base import OnStep, choose_device, compute_digests
 from areaviz.models.generation import GenerationModel

@@ -15,10 +15,9 @@ import pytest
 
 from areaviz.backend import remote, wire
 from areaviz.backend.access import compute_digest
-from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import OWN_WORK, CachedBackend, Caller
 from areaviz.backend.remote import RemoteBackend
-from areaviz.server.api import Api, Reply
+from areaviz.backend.server import Api, Reply
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import file, query
 from areaviz.trace.areas import AreaGrid

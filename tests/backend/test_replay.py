@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.backend.replay import ReplayBackend
+from areaviz.backend.backend import ReplayBackend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import SAMPLES
@@ -86,7 +86,7 @@ def test_progress_has_a_description(stored: Path) -> None:
 
 def test_replay_needs_no_torch() -> None:
     code = (
-        "import sys, areaviz.backend.replay, areaviz.backend.cached; sys.exit('torch' in"
+        "import sys, areaviz.backend.backend, areaviz.backend.backend; sys.exit('torch' in"
         " sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.backend.stored import RecordingBackend, StoredBackend, find_path
+from areaviz.backend.backend import OWN_WORK, Caller, RecordingBackend, StoredBackend, find_path
 from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 from areaviz.backend import worker as worker_module
-from areaviz.backend.base import Caller
+from areaviz.backend.backend import Caller
 from areaviz.backend.costs import Cost, Costs
 from areaviz.backend.worker import Worker
 from areaviz.shares.visitors import Visitor

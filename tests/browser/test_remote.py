@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from areaviz.server.on_ray import open_local
+from areaviz.backend.ray import open_local
 from areaviz.ui.app.engine import TOKEN_FILE_VARIABLE
 from tests.browser.conftest import App, settled
 from tests.server.models import TOKEN

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from areaviz.backend.backend import find_model
 from areaviz.cli import build, main
-from areaviz.cli.models import find_model
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError

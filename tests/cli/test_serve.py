@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.backend.access import compute_digest, read_token
+from areaviz.backend.ray import Place, Scale
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.gateway import serving as gateway
 from areaviz.gateway.gateway import AppPlace
-from areaviz.server.on_ray import Place, Scale
 from areaviz.ui.results import uploaded_traces
 
 ALLOWED = {"localhost", "127.0.0.1", "::1"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from areaviz.backend.backend import find_path
 from areaviz.backend.local import LocalBackend
-from areaviz.backend.stored import find_path
 from areaviz.lessons import attention
 from areaviz.lessons.ask import listeners, reason, rectangle, worth_order
 from areaviz.lessons.ask.first_span import SITE

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from areaviz.attention import gradients
 from areaviz.attention.gradients import compute_gradient_times_input
-from areaviz.backend.cached import make_cache_key
+from areaviz.backend.backend import make_cache_key
 from areaviz.cards.card import read_card
 from areaviz.models.base import check_abilities
 from areaviz.models.generation import GenerationModel

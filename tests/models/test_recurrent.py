@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.backend.replay import ReplayBackend
+from areaviz.backend.backend import ReplayBackend
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import LSTMS
 from areaviz.models.base import TOKENIZER, save_weights

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import OWN_WORK, Caller
+from areaviz.backend.backend import OWN_WORK, Caller
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse.examples import TABLE_KEY

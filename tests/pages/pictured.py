@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.backend.base import OWN_WORK, Caller
+from areaviz.backend.backend import OWN_WORK, Caller
 from areaviz.cards.card import Card
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Trace

@@ -13,7 +13,7 @@ from areaviz.analysis import rows as rows_module
 from areaviz.analysis.jobs import Job
 from areaviz.analysis.rows import SETTING
 from areaviz.analysis.run import IN_FLIGHT
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

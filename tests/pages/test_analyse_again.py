@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.access import make_reader_id, name_reader_cookie
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.by_bucket import BUCKETS_KEY
 from areaviz.ui.analyse.examples import TABLE_KEY

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.measures.references import make_flat_tree
 from tests.pages.analysed import listed, opened_first, ran
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab

@@ -24,7 +24,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.date_check import DATES, is_date_steady
 from areaviz.analysis.rows import SETTING, RowFile, find_rows_path
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.intake import dataset_builder
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING, find_analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedLinks
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.slices import Slice
 from areaviz.trace.errors import InputError

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 from areaviz.analysis.rows import SETTING
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.media.clips import encode_gif
 from areaviz.media.sounds import encode_flac
 from areaviz.ui.analyse import dataset_form

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import from_bytes, to_bytes

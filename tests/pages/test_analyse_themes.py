@@ -15,7 +15,7 @@ from areaviz.analysis.shared_links import Mode
 from areaviz.analysis.themes.causes import Cause, Runner
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

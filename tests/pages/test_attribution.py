@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.trace.derived import make_gradient_map, make_rollout_maps
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

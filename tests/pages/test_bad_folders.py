@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.adapters import loading
 from areaviz.adapters import transformers as transformers_models
 from areaviz.adapters.loading import SINGLE_FILE, import_transformers
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.samples.paths import FOLDERS_SETTING
 from areaviz.trace import errors as limits

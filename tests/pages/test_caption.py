@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.card import Opening
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.pictured import Pictured

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.adapters.loading import import_transformers
-from areaviz.backend.base import Backend
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import Backend, CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.measures.faithfulness import find_output_words
 from areaviz.samples.paths import FOLDERS_SETTING

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.samples.own_media import list_picture_names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

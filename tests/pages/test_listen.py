@@ -14,7 +14,7 @@ import soundfile
 import torch
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.media.sounds import DecodedSound, encode_flac
 from areaviz.models.generation import GenerationModel

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
-from areaviz.backend.replay import ReplayBackend
+from areaviz.backend.backend import Backend, ReplayBackend
 from areaviz.cards.card import Card
 from areaviz.evaluation.key_form_tables import SUBWORDS_TABLE, TITLES
 from areaviz.ui.models.card_tabs import (

@@ -12,8 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.backend.base import Backend
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import Backend, CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.measures.faithfulness import find_output_words

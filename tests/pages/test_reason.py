@@ -11,7 +11,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.measures.references import make_flat_tree
 from areaviz.models.generation import GenerationModel

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card
 from areaviz.show.views import VIEWS
 from areaviz.trace import file as codec

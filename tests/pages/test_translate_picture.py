@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.samples.own_media import get_picture_sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.media import pictures
 from areaviz.trace.areas import Area, format_span
 from areaviz.trace.changes import Gate, Hide, Weigh, format_changes

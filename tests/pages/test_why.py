@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.show.why import list_candidates
 from areaviz.trace.derived import Logits
 from areaviz.trace.errors import BackendError

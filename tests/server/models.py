@@ -8,7 +8,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from areaviz.backend.base import OWN_WORK, Caller
+from areaviz.backend.backend import OWN_WORK, Caller
 from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.backend.access import compute_digest
-from areaviz.server.on_ray import Open, Place, Scale, serve_backend
+from areaviz.backend.ray import Open, Place, Scale, connect_to_ray, serve_backend
 from tests.server.models import TOKEN
 
 OPTIONS = {"num_cpus": 2, "object_store_memory": 200 * 2**20}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from areaviz.server.api import Api, Reply
+from areaviz.backend.server import Api, Reply
 
 
 class Server(ThreadingHTTPServer):

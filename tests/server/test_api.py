@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from areaviz.backend import wire
 from areaviz.backend.access import compute_digest
-from areaviz.backend.base import Caller
-from areaviz.server.api import ROUTES as api_routes
-from areaviz.server.api import Api
+from areaviz.backend.backend import Caller
+from areaviz.backend.server import ROUTES as api_routes
+from areaviz.backend.server import Api
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import file
 from areaviz.trace.request import Request
@@ -192,7 +192,7 @@ def test_invalid_pictures_are_refused(api: Api, models: FakeModels, pixels: obje
     [("does not have that site", 0), ("encoder self", 2), ("encoder self", -1), ("../x", 0)],
 )
 def test_missing_layers_are_refused(api: Api, models: FakeModels, site: str, layer: int) -> None:
-    from areaviz.backend.cached import make_cache_key
+    from areaviz.backend.backend import make_cache_key
 
     asked = wire.LayerMessage(ASKED, make_cache_key(ASKED, models.cards["char-area"]), site, layer)
     reply = api.answer("POST", wire.LAYER, BEARER, wire.layer_to_json(asked))

@@ -12,8 +12,8 @@ import pytest
 
 from areaviz.adapters.loading import import_transformers
 from areaviz.backend.local import LocalBackend
+from areaviz.backend.ray import Scale, open_local
 from areaviz.backend.remote import RemoteBackend
-from areaviz.server.on_ray import Scale, open_local
 from areaviz.trace.changes import Weigh
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request

@@ -10,9 +10,8 @@ import pytest
 
 from areaviz.backend import wire
 from areaviz.backend.access import compute_digest
-from areaviz.backend.base import OWN_WORK, Caller
-from areaviz.server.api import ROUTES, Api
-from areaviz.server.openapi import describe_api, make_api_text
+from areaviz.backend.backend import OWN_WORK, Caller
+from areaviz.backend.server import ROUTES, Api, describe_api, make_api_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from tests import fakes
@@ -30,7 +29,7 @@ def schema_of(path: str, *keys: str) -> object:
 
 
 def test_stored_schema_matches_the_routes() -> None:
-    command = "python -m areaviz.server.openapi > docs/openapi.json"
+    command = "python -m areaviz.backend.server > docs/openapi.json"
     assert FILE.read_text(encoding="utf-8") == make_api_text(), f"run: {command}"
 
 

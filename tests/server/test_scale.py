@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.server.on_ray import Scale, make_application
+from areaviz.backend.ray import Scale, make_application
 from areaviz.trace.errors import InputError
 from tests.server.models import FakeModels
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.backend.cached import make_cache_key
+from areaviz.backend.backend import make_cache_key
 from areaviz.backend.wire import (
     MAX_REQUEST_BYTES,
     LayerMessage,

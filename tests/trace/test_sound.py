@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.backend.cached import make_cache_key
+from areaviz.backend.backend import make_cache_key
 from areaviz.backend.wire import TraceMessage, trace_from_json, trace_to_json
 from areaviz.trace import file
 from areaviz.trace import request as link

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import format_table_as_csv, list_metadata_columns
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.draw.labels import number_text
 from areaviz.samples.dataset import Example
 from areaviz.ui.analyse.blind import has_rated_all

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.tasks import TASKS
 from areaviz.samples.dataset import SENTENCES, TREES, Dataset
 from areaviz.trace.errors import InputError

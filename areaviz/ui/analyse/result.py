@@ -8,7 +8,7 @@ import streamlit as st
 from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.table import WHOLE_SET_METRICS, list_measures
 from areaviz.analysis.themes.theme import Themes
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.draw.labels import format_three_digits
 from areaviz.ui.analyse.blind import draw_alias_key, drop_measures
 from areaviz.ui.analyse.by_bucket import draw_bucket_section

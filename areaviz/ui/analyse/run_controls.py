@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.analysis.jobs import FairScheduler, Job
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse_dataset
-from areaviz.backend.base import Backend, Caller
+from areaviz.backend.backend import Backend, Caller
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

@@ -13,7 +13,7 @@ import streamlit as st
 from areaviz.analysis.reader_files import ReaderFiles
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedAnalysis, SharedLink
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.card import describe_replacements, find_successor
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import InputError

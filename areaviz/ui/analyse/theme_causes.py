@@ -11,7 +11,7 @@ from areaviz.analysis.themes.causes import Cause, Runner, find_cause
 from areaviz.analysis.themes.causes_of_lists import Causes, is_about_input, make_cause_key
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.backend.base import Backend, Caller
+from areaviz.backend.backend import Backend, Caller
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems

@@ -17,7 +17,7 @@ from areaviz.analysis.themes.list_texts import (
 from areaviz.analysis.themes.material import MIN_EXAMPLES, Material
 from areaviz.analysis.themes.table_themes import collect_material, find_themes_of_table
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.link_access import can_write
 from areaviz.ui.analyse.slices import save_examples_as_slice

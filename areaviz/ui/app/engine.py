@@ -19,12 +19,15 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.backend.access import read_token
-from areaviz.backend.base import Backend
-from areaviz.backend.cached import CachedBackend
-from areaviz.backend.fair import FairBackend
+from areaviz.backend.backend import (
+    Backend,
+    CachedBackend,
+    RecordingBackend,
+    ReplayBackend,
+    StoredBackend,
+)
+from areaviz.backend.costs import FairBackend
 from areaviz.backend.remote import RemoteBackend
-from areaviz.backend.replay import ReplayBackend
-from areaviz.backend.stored import RecordingBackend, StoredBackend
 from areaviz.cards.card import Card
 from areaviz.samples.paths import OPENINGS, find_checkpoints_folder, list_external_model_folders
 from areaviz.trace.errors import BackendError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from areaviz.analysis.jobs import Jobs
-from areaviz.backend.fair import find_mark
+from areaviz.backend.costs import find_mark
 from areaviz.trace.errors import InputError
 from areaviz.ui.app.work import BackgroundWork
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from areaviz.backend.base import Backend, Caller
+from areaviz.backend.backend import Backend, Caller
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.app.budget import get_memory_budget

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.samples.own_media import PICTURE_SAMPLES
 from areaviz.show.looks.looks import DigitReading, count_steps

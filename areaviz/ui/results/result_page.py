@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.samples.paths import to_get_models
 from areaviz.trace.errors import InputError

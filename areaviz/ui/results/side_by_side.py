@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.samples.scenes import MASK
 from areaviz.show.message import OPENS_AT
 from areaviz.trace.query import find_words, item_shares

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.backend.base import Caller
+from areaviz.backend.backend import Caller
 from areaviz.draw.labels import escape_controls
 from areaviz.show.why import Question, find_heaviest_head, list_candidates, make_weight_view
 from areaviz.trace.derived import Logits, find_known_logits, has_logits

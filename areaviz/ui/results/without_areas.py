@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.show.message import choose_first_item
 from areaviz.trace.record import Trace

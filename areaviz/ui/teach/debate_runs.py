@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.show.message import SITE
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Hide, Weigh

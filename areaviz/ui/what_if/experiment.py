@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.query import format_given_output
 from areaviz.trace.record import Trace

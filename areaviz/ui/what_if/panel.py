@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.samples.own_media import PICTURE_SAMPLES, list_picture_names
 from areaviz.trace.changes import CHANGE_KINDS, Change, Gate, Weigh
 from areaviz.trace.derived import WAYS, split_best_site, split_derived_site

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.draw.labels import number_text
 from areaviz.measures.faithfulness import (
     Contrast,

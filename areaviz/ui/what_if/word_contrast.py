@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.backend import Backend
 from areaviz.draw.labels import number_text
 from areaviz.measures.faithfulness import (
     MAX_FOIL_CHARACTERS,

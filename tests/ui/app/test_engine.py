@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.access import compute_digest
-from areaviz.backend.cached import CachedBackend
+from areaviz.backend.backend import CachedBackend
 from areaviz.backend.remote import RemoteBackend
-from areaviz.server.api import Api
+from areaviz.backend.server import Api
 from areaviz.trace.errors import BackendError
 from areaviz.ui.app.engine import TOKEN_FILE_VARIABLE, open_backend
 from tests.pages.conftest import APP, drawn_texts, shown

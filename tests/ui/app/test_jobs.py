@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from areaviz.analysis.jobs import Job, Jobs
-from areaviz.backend.fair import find_mark
+from areaviz.backend.costs import find_mark
 from areaviz.cli.operator import format_values
 from areaviz.ui.app import jobs as jobs_module
 from areaviz.ui.app import work as work_module

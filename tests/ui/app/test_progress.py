@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.backend.base import OWN_WORK, Caller
+from areaviz.backend.backend import OWN_WORK, Caller
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.backend.stored import find_path
+from areaviz.backend.backend import find_path
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.samples.paths import CHECKPOINTS, HOME, OPENINGS

@@ -1,22 +1,29 @@
-"""The model server without its network. It takes a request as bytes and returns a reply as bytes.
+"""The model server without its network, and its OpenAPI description.
 
-Every server that listens on a port (Ray Serve, or the small server of a test) passes all requests
-to `Api.answer`. The token and the sizes are therefore checked in one place.
+`Api.answer` takes the bytes of a request and returns those of a reply.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from areaviz import __version__
 from areaviz.backend import wire
 from areaviz.backend.access import is_token
-from areaviz.backend.base import Backend, Explaining
-from areaviz.backend.cached import make_cache_key
+from areaviz.backend.backend import Backend, Explaining, make_cache_key
 from areaviz.trace import file
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.file import logits_to_bytes
+
+# The model server without its network. It takes a request as bytes and returns a reply as bytes.
+#
+# Every server that listens on a port (Ray Serve, or the small server of a test) passes all requests
+# to `Api.answer`. The token and the sizes are therefore checked in one place.
+
 
 log = logging.getLogger(__name__)
 
@@ -157,3 +164,125 @@ class Api:
         if message.key != make_cache_key(message.request.checked(), card):
             raise BackendError("The model changed after this run. Run it again.")
         return message
+
+
+# An OpenAPI 3.1 description of the model server, generated from its routes.
+#
+# python -m areaviz.backend.server > docs/openapi.json
+
+
+Json = dict[str, Any]
+
+_SUMMARIES: Mapping[str, str] = {
+    wire.MODELS: "Return the cards of all models, the problems of those that cannot be loaded and"
+    " the device.",
+    wire.TRACE: (
+        "Run a request and return its trace. Maps of more than 1 MiB are sent without weights."
+    ),
+    wire.LAYER: "Return the weights of one layer of a map, float32 [heads, queries, areas].",
+    wire.LOGITS: "Return the terms that the logits of one layer consist of.",
+}
+_REQUEST: Json = {
+    "type": "object",
+    "description": "A request to a model. docs/trace.md describes its entries.",
+    "required": ["model", "text"],
+    "properties": {"model": {"type": "string"}, "text": {"type": "string"}},
+}
+_CALLER: Json = {
+    "background": {"type": "boolean", "description": "Whether the request belongs to an analysis."},
+    "visitor": {"description": "The reader who waits. Readers of an app get turns."},
+}
+_LAYER_BODY: Json = {
+    "type": "object",
+    "required": ["request", "key", "site", "layer"],
+    "properties": {
+        "request": _REQUEST,
+        "key": {"type": "string", "description": "The key of the trace."},
+        "site": {"type": "string", "examples": ["encoder self"]},
+        "layer": {"type": "integer", "minimum": 0},
+        **_CALLER,
+    },
+}
+_BODIES: Mapping[str, Json] = {
+    wire.TRACE: {
+        "type": "object",
+        "required": ["request"],
+        "properties": {"request": _REQUEST, **_CALLER},
+    },
+    wire.LAYER: _LAYER_BODY,
+    wire.LOGITS: _LAYER_BODY,
+}
+_ABOUT: Json = {
+    "type": "object",
+    "required": ["models", "problems", "device"],
+    "properties": {
+        "models": {"type": "array", "items": {"type": "object"}},
+        "problems": {"type": "array", "items": {"type": "string"}},
+        "device": {"type": "string"},
+    },
+}
+
+
+def describe_api() -> Json:
+    """Return the OpenAPI description of all routes, with their bodies, replies and failures."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "areaviz model server", "version": __version__},
+        "paths": {path: {method.lower(): _describe_route(path)} for path, method in ROUTES.items()},
+        "security": [{"token": []}],
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Failure": _describe_failure()},
+        },
+    }
+
+
+def _describe_route(path: str) -> Json:
+    body = _BODIES.get(path)
+    content: Json = {wire.JSON: {"schema": _ABOUT}} if body is None else {wire.NPZ: {}}
+    route: Json = {
+        "operationId": path.removeprefix("/"),
+        "summary": _SUMMARIES[path],
+        "responses": {
+            "200": {"description": "The answer.", "content": content},
+            **_describe_failures(),
+        },
+    }
+    if body is not None:
+        route["requestBody"] = {"required": True, "content": {wire.JSON: {"schema": body}}}
+    return route
+
+
+def _describe_failures() -> Json:
+    """Return the failures of every route by their HTTP status."""
+    kinds: dict[str, list[str]] = {}
+    for kind, status in wire.FAILURES.items():
+        kinds.setdefault(str(status), []).append(kind)
+    schema = {"$ref": "#/components/schemas/Failure"}
+    return {
+        status: {
+            "description": f"The error is {' or '.join(names)}.",
+            "content": {wire.JSON: {"schema": schema}},
+        }
+        for status, names in sorted(kinds.items())
+    }
+
+
+def _describe_failure() -> Json:
+    return {
+        "type": "object",
+        "required": ["error", "sentence"],
+        "properties": {
+            "error": {"enum": sorted(wire.FAILURES)},
+            "sentence": {"type": "string", "description": "What is wrong and what to do."},
+        },
+    }
+
+
+def make_api_text() -> str:
+    """Return the description as the text of a file."""
+    return json.dumps(describe_api(), indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    print(make_api_text(), end="")

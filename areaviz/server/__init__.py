@@ -1,1 +1,0 @@
-"""The model server. `api` computes the replies to requests, and `on_ray` serves it on Ray Serve."""
