@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from areaviz.analysis.load_analysis import load_analysis
     from areaviz.draw.view import Paper
     from areaviz.measures.alignment import best_alignment
-    from areaviz.publish.export import export
-    from areaviz.publish.options import PageOptions
-    from areaviz.publish.show import show
+    from areaviz.page.content import PageOptions
+    from areaviz.page.notebook import show
+    from areaviz.page.page import export
     from areaviz.trace.areas import Area, AreaGrid
     from areaviz.trace.arrays import from_arrays
     from areaviz.trace.errors import BackendError, InputError
@@ -94,7 +94,7 @@ EXPORTS: Mapping[str, str] = {
     "HeadSummary": "areaviz.trace.query",
     "InputError": "areaviz.trace.errors",
     "Output": "areaviz.trace.record",
-    "PageOptions": "areaviz.publish.options",
+    "PageOptions": "areaviz.page.content",
     "Paper": "areaviz.draw.view",
     "Request": "areaviz.trace.request",
     "Trace": "areaviz.trace.record",
@@ -104,7 +104,7 @@ EXPORTS: Mapping[str, str] = {
     "coverage": "areaviz.trace.query",
     "densest_areas": "areaviz.trace.query",
     "entropy": "areaviz.trace.query",
-    "export": "areaviz.publish.export",
+    "export": "areaviz.page.page",
     "from_arrays": "areaviz.trace.arrays",
     "from_cache": "areaviz.trace.libraries",
     "from_generate": "areaviz.trace.libraries",
@@ -113,7 +113,7 @@ EXPORTS: Mapping[str, str] = {
     "load": "areaviz.trace.file",
     "load_analysis": "areaviz.analysis.load_analysis",
     "save": "areaviz.trace.file",
-    "show": "areaviz.publish.show",
+    "show": "areaviz.page.notebook",
     "top_areas": "areaviz.trace.query",
     "top_queries": "areaviz.trace.query",
 }

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 import areaviz
-from areaviz.publish.show import show
+from areaviz.page.notebook import show
 
 
 class AttentionCallback:

@@ -49,8 +49,8 @@ from areaviz.cli.live import make_live_html
 from areaviz.draw.select import list_sites
 from areaviz.draw.view import figure_caption, format_json
 from areaviz.evaluation.key_form_tables import FORM_TABLES
-from areaviz.publish.export import export
-from areaviz.publish.figures import POINTED
+from areaviz.page.content import POINTED
+from areaviz.page.page import export
 from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
 from areaviz.show.message import serialise_payload
 from areaviz.show.views import KINDS, VIEWS

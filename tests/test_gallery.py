@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.publish.show import NotebookPage, show
-from areaviz.publish.widget import AttentionWidget
+from areaviz.page.notebook import NotebookPage, show
+from areaviz.page.widget import AttentionWidget
 from areaviz.trace import file
 from areaviz.trace.document import validate
 from tests.sampled import sampled

@@ -35,8 +35,7 @@ from areaviz.draw.view import Paper
 from areaviz.measures.faithfulness import Probe, measure_inputs
 from areaviz.media.clips import encode_gif
 from areaviz.media.sounds import encode_flac
-from areaviz.publish.export import export
-from areaviz.publish.python_lines import write_python_lines
+from areaviz.page.page import export, write_python_lines
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.show.views import VIEWS, find_kind
 from areaviz.trace import file as codec

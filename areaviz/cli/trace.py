@@ -21,7 +21,7 @@ from areaviz.backend.backend import (
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.media.formats import CLIP, PICTURE, SOUND, read_medium
-from areaviz.publish.export import export
+from areaviz.page.page import export
 from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
 from areaviz.samples.own_media import PICTURE_SAMPLES as PICTURES
 from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS

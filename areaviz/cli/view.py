@@ -11,11 +11,9 @@ import typer
 from areaviz.backend.backend import DEFAULT_CHECKPOINTS
 from areaviz.draw.select import list_sites
 from areaviz.media.formats import PICTURE
-from areaviz.publish.export import ENDINGS
-from areaviz.publish.export import export as write
-from areaviz.publish.loopback import PageServer
-from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
-from areaviz.publish.page import make_page
+from areaviz.page.content import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
+from areaviz.page.page import ENDINGS, PageServer, make_page
+from areaviz.page.page import export as write
 from areaviz.show.views import VIEWS
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES
 from areaviz.trace import file as codec

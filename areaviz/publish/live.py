@@ -22,18 +22,19 @@ from areaviz.draw.labels import (
 )
 from areaviz.draw.select import get_display_field
 from areaviz.draw.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
-from areaviz.publish.content import (
+from areaviz.page.body import collect_script_settings, render_page_body, render_payload
+from areaviz.page.content import (
+    MOST_AREAS,
+    PageOptions,
     Payload,
     Place,
     choose_opening_focus,
     list_places,
     make_opening_payloads,
 )
+from areaviz.page.page import collect_page_content, make_mount_script, make_page_style
 from areaviz.publish.live_form import render_live_form, render_what_if_panel, render_why_panel
 from areaviz.publish.live_model import LiveModel
-from areaviz.publish.options import MOST_AREAS, PageOptions
-from areaviz.publish.page import collect_page_content, make_mount_script, make_page_style
-from areaviz.publish.page_body import collect_script_settings, render_page_body, render_payload
 from areaviz.samples.reasoning import MOST
 from areaviz.show.grid.grid import COARSE, KEPT, OVERLAPS, SHOWN, SURE, WANTED
 from areaviz.show.grid.grid import TOP as TOP_RECTANGLES

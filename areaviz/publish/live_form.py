@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from areaviz.cards.card import Card
 from areaviz.draw.labels import Markup, make_element
+from areaviz.page.body import encode_picture_as_data_url
 from areaviz.publish.live_model import LiveModel
-from areaviz.publish.page_input import encode_picture_as_data_url
 from areaviz.trace.errors import MAX_CODE_POINTS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Picture

@@ -14,10 +14,10 @@ from areaviz.draw.labels import (
     make_element,
     make_raw_element,
 )
+from areaviz.page.body import NO_SCRIPT
+from areaviz.page.content import PageOptions
+from areaviz.page.page import make_page_style
 from areaviz.publish.live import FOOTER, POLICY, LivePage
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import make_page_style
-from areaviz.publish.page_body import NO_SCRIPT
 from areaviz.show.parts import join_modules, read_text
 from areaviz.trace.errors import InputError
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from areaviz.cards.tasks import TASKS
 from areaviz.draw.labels import make_element
-from areaviz.publish.page import make_page
+from areaviz.page.page import make_page
 from areaviz.samples.paths import OPENINGS
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace import file

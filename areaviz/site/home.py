@@ -10,10 +10,9 @@ import json
 from pathlib import Path
 
 from areaviz.draw.labels import Markup, make_data_block, make_element
-from areaviz.publish.content import Payload, format_focus, list_places, make_payload
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import collect_page_content, make_mount_script
-from areaviz.publish.page_body import collect_script_settings, make_panel, render_payload
+from areaviz.page.body import collect_script_settings, make_panel, render_payload
+from areaviz.page.content import PageOptions, Payload, format_focus, list_places, make_payload
+from areaviz.page.page import collect_page_content, make_mount_script
 from areaviz.samples.paths import HERO, LOOKS
 from areaviz.show.message import choose_first_focus
 from areaviz.show.parts import read_parts, read_text

@@ -6,8 +6,8 @@ from typing import Any
 
 from areaviz.draw.labels import make_data_block, make_element
 from areaviz.lessons.questions import QUESTIONS, make_question_data
-from areaviz.publish.page import make_mount_script
-from areaviz.publish.page_body import render_stage
+from areaviz.page.body import render_stage
+from areaviz.page.page import make_mount_script
 from areaviz.show.parts import read_parts, read_text
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message

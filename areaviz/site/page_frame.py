@@ -8,7 +8,7 @@ from pathlib import Path
 
 from areaviz.cards.card import Card
 from areaviz.draw.labels import Markup, make_document, make_element, make_raw_element
-from areaviz.publish.page import make_page_style
+from areaviz.page.page import make_page_style
 from areaviz.show.parts import join_modules, read_text
 from areaviz.site.link_preview import share_tags
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message

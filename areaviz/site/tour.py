@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from areaviz.draw.labels import Markup, make_element
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import make_page
+from areaviz.page.content import PageOptions
+from areaviz.page.page import make_page
 from areaviz.samples.paths import HERO
 from areaviz.show.message import SITE, choose_first_focus, choose_first_item
 from areaviz.site.gallery import find_stored_run

@@ -11,7 +11,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
 
 import areaviz
-from areaviz.publish.show import NotebookPage
+from areaviz.page.notebook import NotebookPage
 from areaviz.trace.request import Focus
 from tests import fakes, notebooks
 

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
-from areaviz.publish.show import show
+from areaviz.page.notebook import show
 from areaviz.show.ribbon.table import find_spans, join_items, make_sentence
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace

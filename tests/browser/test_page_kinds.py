@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 import areaviz
-from areaviz.publish.show import show
+from areaviz.page.notebook import show
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes

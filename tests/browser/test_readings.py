@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.publish.export import export
+from areaviz.page.page import export
 from areaviz.show.grid.grid import tabulate_grid
 from areaviz.show.ribbon.table import tabulate_ribbon
 from areaviz.trace.record import Trace

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from areaviz.backend.local import LocalBackend
-from areaviz.publish.export import export
+from areaviz.page.page import export
 from areaviz.trace.request import Request
 from tests import fakes, tiny
 from tests.browser.conftest import App, settled

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import areaviz
-from areaviz.publish.content import format_focus
-from areaviz.publish.widget import AttentionWidget
+from areaviz.page.content import format_focus
+from areaviz.page.widget import AttentionWidget
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes

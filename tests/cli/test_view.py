@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build, main
 from areaviz.cli.view import make_page_options
-from areaviz.publish.loopback import PageServer
+from areaviz.page.page import PageServer
 from areaviz.trace import file as codec
 from areaviz.trace.changes import parse_ranges
 from areaviz.trace.errors import InputError

@@ -26,7 +26,7 @@ from areaviz.models.network import compute_token_log_probabilities
 from areaviz.models.recurrent import RECURRENT_SITE, RecurrentWriter, read_items
 from areaviz.models.tokenizer import PAD, START, shift_targets
 from areaviz.models.translation import LSTM_SIZES, Birnn, BirnnConfig, LstmConfig, LstmTranslator
-from areaviz.publish.export import export
+from areaviz.page.page import export
 from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.areas import Area

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from areaviz.draw.view import View
-from areaviz.publish import figures
-from areaviz.publish.figures import Still
+from areaviz.page import content
+from areaviz.page.content import Still
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -17,7 +17,7 @@ from areaviz.trace.request import Focus
 @pytest.fixture(scope="module")
 def _equal_figures_are_drawn_once() -> Iterator[None]:
     """Draw a view of equal traces once, because drawing takes most of a page's time."""
-    patch, draw = pytest.MonkeyPatch(), figures.draw_still
+    patch, draw = pytest.MonkeyPatch(), content.draw_still
     drawn: dict[tuple[str, Focus, bytes], Still] = {}
 
     def still(view: View, trace: Trace, focus: Focus) -> Still:
@@ -26,6 +26,6 @@ def _equal_figures_are_drawn_once() -> Iterator[None]:
             drawn[key] = draw(view, trace, focus)
         return drawn[key]
 
-    patch.setattr(figures, "draw_still", still)
+    patch.setattr(content, "draw_still", still)
     yield
     patch.undo()

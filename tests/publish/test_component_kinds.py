@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from areaviz.publish.content import list_places, make_payload
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import make_page
+from areaviz.page.content import PageOptions, list_places, make_payload
+from areaviz.page.page import make_page
 from areaviz.show.parts import COMPONENTS
 from areaviz.show.views import KINDS, find_kind
 from areaviz.trace.record import Trace

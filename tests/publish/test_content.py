@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.publish.content import (
+from areaviz.page.content import (
+    PageOptions,
     choose_opening_focus,
     format_initial_focus,
     list_places,
     make_first_payloads,
     make_opening_payloads,
 )
-from areaviz.publish.options import PageOptions
 from areaviz.show.views import find_longest_word
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_type
 import pytest
 
 import areaviz
-from areaviz.publish.export import ENDINGS
+from areaviz.page.page import ENDINGS
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -11,9 +11,9 @@ from html import unescape
 import pytest
 
 from areaviz.cards.card import read_card
+from areaviz.page.content import PageOptions
 from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel, check_live
-from areaviz.publish.options import PageOptions
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import InputError
 from tests import fakes

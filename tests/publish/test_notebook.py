@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from PIL import Image
 from traitlets.config import Config
 
-from areaviz.publish.show import HIDDEN_BY_CLASS
+from areaviz.page.notebook import HIDDEN_BY_CLASS
 from tests import notebooks
 
 SHOWN = (1, 2)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.publish import content
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import make_page
-from areaviz.publish.page_text import describe_confidence, get_given_text, render_output_text
+from areaviz.page import content
+from areaviz.page.body import describe_confidence, get_given_text, render_output_text
+from areaviz.page.content import PageOptions
+from areaviz.page.page import make_page
 from areaviz.show.views import KINDS, Message, find_kind
 from areaviz.show.why import make_weight_view
 from areaviz.trace.errors import InputError

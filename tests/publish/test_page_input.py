@@ -11,8 +11,8 @@ import numpy as np
 import soundfile
 from PIL import Image
 
-from areaviz.publish.page import make_page
-from areaviz.publish.page_input import render_clip, render_picture, render_sound
+from areaviz.page.body import render_clip, render_picture, render_sound
+from areaviz.page.page import make_page
 from areaviz.samples.own_media import get_clip_sample
 from tests import fakes
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.draw.view import Download, Paper
-from areaviz.publish.python_lines import make_file_stem, write_python_lines
+from areaviz.page.page import make_file_stem, write_python_lines
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import areaviz
 from areaviz.draw.select import name_site
-from areaviz.publish.content import choose_opening_focus, list_places
-from areaviz.publish.figures import choose_figure
-from areaviz.publish.options import PageOptions
+from areaviz.page.content import PageOptions, choose_figure, choose_opening_focus, list_places
 from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
 from tests.views.test_reasoning import points_trace, story_trace

@@ -18,9 +18,8 @@ import pytest
 from PIL import Image
 
 import areaviz
-from areaviz.publish.loopback import PageServer
-from areaviz.publish.page import make_page
-from areaviz.publish.show import HEIGHTS, ROWS, NotebookPage
+from areaviz.page.notebook import HEIGHTS, ROWS, NotebookPage
+from areaviz.page.page import PageServer, make_page
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -111,9 +110,9 @@ def test_default_figures_are_heat_map_and_all_heads() -> None:
 
 
 def test_show_without_extra_uses_a_framed_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("areaviz.publish.show.find_spec", lambda name: None)
+    monkeypatch.setattr("areaviz.page.notebook.find_spec", lambda name: None)
     assert isinstance(areaviz.show(fakes.trace(layers=1)), NotebookPage)
-    monkeypatch.setitem(sys.modules, "areaviz.publish.widget", None)
+    monkeypatch.setitem(sys.modules, "areaviz.page.widget", None)
     with pytest.raises(InputError, match=r"needs the package anywidget. .*areaviz\[notebook\]"):
         areaviz.show(fakes.trace(layers=1), widget=True)
 

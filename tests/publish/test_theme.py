@@ -9,10 +9,9 @@ import pytest
 
 import areaviz
 from areaviz.draw.labels import escape_markup
-from areaviz.publish.figures import draw_page_substitute
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import make_page
-from areaviz.publish.page_body import NO_SCRIPT
+from areaviz.page.body import NO_SCRIPT
+from areaviz.page.content import PageOptions, draw_page_substitute
+from areaviz.page.page import make_page
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
 from tests import fakes

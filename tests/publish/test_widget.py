@@ -14,9 +14,8 @@ import pytest
 import traitlets
 
 import areaviz
-from areaviz.publish.content import format_focus, list_places, make_payload
-from areaviz.publish.options import PageOptions
-from areaviz.publish.widget import WIDGET_VIEW, AttentionWidget
+from areaviz.page.content import PageOptions, format_focus, list_places, make_payload
+from areaviz.page.widget import WIDGET_VIEW, AttentionWidget
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

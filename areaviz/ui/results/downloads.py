@@ -21,9 +21,8 @@ from areaviz.draw.view import (
     encode_figure,
     format_json,
 )
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import check_page, make_page
-from areaviz.publish.python_lines import make_file_stem, write_python_lines
+from areaviz.page.content import PageOptions
+from areaviz.page.page import check_page, make_file_stem, make_page, write_python_lines
 from areaviz.show.views import VIEWS
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError

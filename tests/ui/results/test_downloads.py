@@ -67,7 +67,7 @@ def test_table_as_columns_shows_invisible_characters() -> None:
 
 
 def drawn(limit: int) -> None:
-    from areaviz.publish.options import PageOptions
+    from areaviz.page.content import PageOptions
     from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
     from areaviz.trace.request import Focus
     from areaviz.ui.results import downloads

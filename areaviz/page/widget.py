@@ -18,22 +18,22 @@ from typing import Any
 import anywidget
 import traitlets
 
-from areaviz.publish.content import (
+from areaviz.page.body import collect_script_settings, render_page_body
+from areaviz.page.content import (
+    PageOptions,
     Place,
     choose_opening_focus,
     format_focus,
     list_places,
     make_payload,
 )
-from areaviz.publish.options import PageOptions
-from areaviz.publish.page import (
+from areaviz.page.notebook import NotebookPage, select_mime_types
+from areaviz.page.page import (
     collect_page_content,
     make_frame_payloads,
     make_page_script,
     make_page_style,
 )
-from areaviz.publish.page_body import collect_script_settings, render_page_body
-from areaviz.publish.show import NotebookPage, select_mime_types
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

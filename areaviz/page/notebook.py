@@ -16,16 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 from areaviz.draw.labels import Markup, make_element, make_raw_element, truncate
 from areaviz.draw.view import Table
-from areaviz.publish.figures import draw_opening_png, list_opening_numbers, select_first_site
-from areaviz.publish.options import PageOptions, Theme
-from areaviz.publish.page import find_opening, make_frame_page
+from areaviz.page.content import (
+    PageOptions,
+    Theme,
+    draw_opening_png,
+    list_opening_numbers,
+    select_first_site,
+)
+from areaviz.page.page import find_opening, make_frame_page
 from areaviz.show.parts import read_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace, check_trace
 from areaviz.trace.request import Focus
 
 if TYPE_CHECKING:
-    from areaviz.publish.widget import AttentionWidget
+    from areaviz.page.widget import AttentionWidget
+
 
 HEIGHTS = (200, 4000)
 """Minimum and maximum height of a notebook's frame in pixels."""
@@ -193,7 +199,7 @@ def _make_widget(
     trace: Trace, focus: Focus | None, options: PageOptions, frame: NotebookPage
 ) -> AttentionWidget:
     try:
-        from areaviz.publish.widget import AttentionWidget
+        from areaviz.page.widget import AttentionWidget
     except ImportError as error:
         raise InputError(
             "A widget needs the package anywidget. Install it with: pip install 'areaviz[notebook]'"
