@@ -57,7 +57,7 @@ def stop(
 def _ask(port: int, *words: str) -> Any:
     """Return the app's answer to a command."""
     # Imported late, because it imports the app's server.
-    from areaviz.gateway.operator import send_command
+    from areaviz.gateway.serving import send_command
 
     return send_command(port, *words)
 

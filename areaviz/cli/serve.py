@@ -26,8 +26,8 @@ from areaviz.samples.paths import FOLDERS_SETTING, ROOT
 from areaviz.trace.errors import BackendError, InputError
 
 if TYPE_CHECKING:  # the gateway imports Streamlit
-    from areaviz.gateway.limits import Connections
-    from areaviz.gateway.operator import Command
+    from areaviz.gateway.protocols import Connections
+    from areaviz.gateway.serving import Command
 
 # The setting that names the file for the page "Your own attention".
 # `areaviz/ui/results/uploaded_traces.py` reads it.
@@ -106,8 +106,8 @@ def app(
     token = read_token(token_file) if token_file else ""
     # Imported here, so that an error in the options appears before Streamlit is imported.
     from areaviz.cli.settings import check_settings
-    from areaviz.gateway.base_path import check_base_path
     from areaviz.gateway.gateway import AppPlace
+    from areaviz.gateway.protocols import check_base_path
     from areaviz.gateway.serving import serve_app
 
     check_settings()
@@ -286,7 +286,7 @@ def check_origins(origins: list[str]) -> None:
 
 
 def make_operator_commands(connections: Connections) -> dict[str, Command]:
-    """Return the operator's commands by name. `areaviz/gateway/operator.py` runs them."""
+    """Return the operator's commands by name. `areaviz/gateway/serving.py` runs them."""
     from areaviz.gateway.serving import process_stats
     from areaviz.ui.app.work import describe_work, list_work_commands
 

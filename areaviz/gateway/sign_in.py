@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
 from areaviz.backend import access
-from areaviz.gateway.http import Head, answer_page, answer_text, redirect
+from areaviz.gateway.protocols import Head, answer_page, answer_text, redirect
 from areaviz.shares.visitors import find_network
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
+
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import CDPSession, Page
 
-from areaviz.gateway.operator import send_command
+from areaviz.gateway.serving import send_command
 from tests.faults.served import processor_seconds
 
 

@@ -11,8 +11,8 @@ import pytest
 from areaviz.analysis.jobs import Job, Jobs
 from areaviz.cli import main
 from areaviz.cli.serve import make_operator_commands
-from areaviz.gateway.limits import Connections
-from areaviz.gateway.operator import SETTING, serve_commands
+from areaviz.gateway.protocols import Connections
+from areaviz.gateway.serving import SETTING, serve_commands
 from areaviz.ui.app import jobs as module
 
 PORT = 8598

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
-from areaviz.gateway.limits import raise_limit
+from areaviz.gateway.protocols import raise_limit
 from tests.faults.client import Session
 from tests.faults.served import Served
 

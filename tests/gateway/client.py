@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from areaviz.gateway.operator import send_command
+from areaviz.gateway.serving import send_command
 from areaviz.shares.limits import Limit
 from tests.faults.client import Session
 from tests.faults.served import Served

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from areaviz.gateway.limits import Connections
-    from areaviz.gateway.operator import Command
+    from areaviz.gateway.protocols import Connections
+    from areaviz.gateway.serving import Command
 
 PAGE = Path(__file__).with_name("small_page.py")
 

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from areaviz.gateway.base_path import BasePath, check_base_path
 from areaviz.gateway.gateway import AppPlace, Gateway
+from areaviz.gateway.protocols import BasePath, check_base_path
 from areaviz.trace.errors import InputError
 from tests.gateway.asgi import Behind, ask
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.server import ServerProtocol
 
-from areaviz.gateway.frames import TOO_LARGE, FrameFilter
+from areaviz.gateway.protocols import TOO_LARGE, FrameFilter
 
 LIMIT = 1000
 

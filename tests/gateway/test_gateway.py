@@ -10,7 +10,7 @@ import pytest
 from areaviz.backend import access
 from areaviz.gateway import sign_in
 from areaviz.gateway.gateway import AppPlace, Gateway
-from areaviz.gateway.limits import Connections
+from areaviz.gateway.protocols import Connections
 from areaviz.gateway.serving import make_server_options
 from areaviz.gateway.sign_in import ATTEMPTS, LINKS_WAITING
 from tests.gateway.asgi import Answer, Behind, ask, run_alone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.gateway.http import Head, name_and_port
+from areaviz.gateway.protocols import Head, name_and_port
 
 NAMES = frozenset({"127.0.0.1", "::1", "localhost", "areaviz.example"})
 

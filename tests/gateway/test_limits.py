@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from areaviz.gateway import limits
-from areaviz.gateway.limits import MAX_CONNECTIONS_PER_CLIENT, RESERVED_DESCRIPTORS, Connections
-from areaviz.gateway.operator import send_command
-from areaviz.gateway.protocols import HEAD_BYTES
+from areaviz.gateway import protocols
+from areaviz.gateway.protocols import (
+    HEAD_BYTES,
+    MAX_CONNECTIONS_PER_CLIENT,
+    RESERVED_DESCRIPTORS,
+    Connections,
+)
+from areaviz.gateway.serving import send_command
 from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
 from tests.faults.served import Served
 from tests.faults.silent import half_open, silent_sockets
@@ -107,9 +111,9 @@ def lines(many: int, client: str = "127.0.0.1") -> list[Any]:
 @pytest.fixture
 def twenty(monkeypatch: pytest.MonkeyPatch) -> Connections:
     """Return limits with room for twenty connections."""
-    monkeypatch.setattr(limits.os, "listdir", lambda _: [])
-    monkeypatch.setattr(limits, "LOOK_SECONDS", 1e9)
-    monkeypatch.setattr(limits.asyncio, "WriteTransport", Line)
+    monkeypatch.setattr(protocols.os, "listdir", lambda _: [])
+    monkeypatch.setattr(protocols, "LOOK_SECONDS", 1e9)
+    monkeypatch.setattr(protocols.asyncio, "WriteTransport", Line)
     return Connections(RESERVED_DESCRIPTORS + 20, ("10.0.0.9",))
 
 

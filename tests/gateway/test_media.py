@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from areaviz.gateway.media import MAX_NAMES, Media, find_media_names
+from areaviz.gateway.gateway import MAX_NAMES, Media, find_media_names
 
 
 def images(*addresses: str) -> bytes:

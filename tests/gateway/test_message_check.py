@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from areaviz.gateway.message_check import PASSED, RERUN, BrokenMessage, find_kind
+from areaviz.gateway.messages import PASSED, RERUN, BrokenMessage, find_kind
 from areaviz.trace.errors import InputError
 
 

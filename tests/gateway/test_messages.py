@@ -10,7 +10,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 
-from areaviz.gateway.operator import send_command
+from areaviz.gateway.serving import send_command
 from areaviz.shares.limits import (
     FIRST_MESSAGE_SECONDS,
     MESSAGE_KILOBYTES,

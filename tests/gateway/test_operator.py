@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.gateway import operator
-from areaviz.gateway.operator import SETTING, Command, send_command, serve_commands
+from areaviz.gateway import serving
+from areaviz.gateway.serving import SETTING, Command, send_command, serve_commands
 from areaviz.trace.errors import InputError
 
 PORT = 8599
@@ -102,6 +102,6 @@ def test_socket_left_by_a_kill_is_replaced(folder: Path) -> None:
 
 def test_default_folder_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1000")
-    assert operator._get_default_folder() == Path("/run/user/1000/areaviz")
+    assert serving._get_default_folder() == Path("/run/user/1000/areaviz")
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert operator._get_default_folder().name.startswith("areaviz-")
+    assert serving._get_default_folder().name.startswith("areaviz-")

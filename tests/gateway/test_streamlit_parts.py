@@ -14,7 +14,7 @@ from streamlit.runtime.session_manager import ActiveSessionInfo, SessionInfo
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
-from areaviz.gateway import streamlit_parts
+from areaviz.gateway import messages
 
 
 class Streamlit:
@@ -48,14 +48,14 @@ def test_count_sessions_counts_active_and_kept_sessions(streamlit: Streamlit) ->
     for name in "abc":
         streamlit.open(name)
     streamlit.leave("c")
-    assert streamlit_parts.count_sessions() == (2, 1)
-    assert [streamlit_parts.is_known_session(name) for name in ("a", "c", "d", "")] == [
+    assert messages.count_sessions() == (2, 1)
+    assert [messages.is_known_session(name) for name in ("a", "c", "d", "")] == [
         True,
         True,
         False,
         False,
     ]
-    assert [streamlit_parts.is_active_session(name) for name in ("a", "c", "d")] == [
+    assert [messages.is_active_session(name) for name in ("a", "c", "d")] == [
         True,
         False,
         False,
@@ -65,4 +65,4 @@ def test_count_sessions_counts_active_and_kept_sessions(streamlit: Streamlit) ->
 def test_uploaded_bytes_are_summed_by_session(streamlit: Streamlit) -> None:
     for session, file, size in (("a", "1", 10), ("a", "2", 5), ("b", "1", 7), ("a", "1", 20)):
         streamlit.files.add_file(session, UploadedFileRec(file, "name", "type", b"x" * size))
-    assert streamlit_parts.count_uploaded_bytes() == {"a": 25, "b": 7}
+    assert messages.count_uploaded_bytes() == {"a": 25, "b": 7}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.gateway import uploads
+from areaviz.gateway import gateway as uploads
 from areaviz.gateway.gateway import AppPlace, Gateway
 from tests.gateway.asgi import Answer, TimelessLoop, asked, run_alone
 

@@ -21,7 +21,7 @@ class BackgroundWork:
 
     # Returns the amount of this work and its users, as JSON values.
     describe: Callable[[], Mapping[str, object]]
-    # The operator's commands by name, as in `areaviz/gateway/operator.py`.
+    # The operator's commands by name, as in `areaviz/gateway/serving.py`.
     commands: Mapping[str, Callable[[Sequence[str]], object]] = field(default_factory=dict)
 
 
