@@ -19,8 +19,8 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.data.multi30k import read_captions
+from areaviz.live.build import LiveModel
 from areaviz.models import MODELS
-from areaviz.publish.live_model import LiveModel
 from areaviz.samples.paths import CHECKPOINTS, find_data_folder
 from areaviz.trace.document import to_document
 from areaviz.trace.record import Trace

@@ -26,9 +26,8 @@ import torch
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from areaviz.cards.card import read_card
+from areaviz.live.build import LiveModel, make_live_page
 from areaviz.models import MODELS
-from areaviz.publish.live import make_live_page
-from areaviz.publish.live_model import LiveModel
 from areaviz.samples.paths import CHECKPOINTS
 from benchmarks.live import Compared
 from benchmarks.live_inputs import INPUTS, Given

@@ -11,10 +11,8 @@ import typer
 from areaviz.backend.backend import DEFAULT_CHECKPOINTS, Checkpoints, find_model
 from areaviz.cards.card import Card
 from areaviz.cli.view import Note, ThemeName, Title, make_page_options
+from areaviz.live.build import LiveModel, LivePage, check_live, make_live_pair
 from areaviz.page.content import PageOptions
-from areaviz.publish.live import LivePage
-from areaviz.publish.live_model import LiveModel, check_live
-from areaviz.publish.live_pair import make_live_pair
 from areaviz.samples.own_media import get_picture_sample, list_picture_names
 from areaviz.samples.reasoning import POINTS, STORIES
 from areaviz.trace.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.draw.labels import Markup, make_element
-from areaviz.publish.live_model import check_live
+from areaviz.live.build import check_live
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace.errors import InputError
 

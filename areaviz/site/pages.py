@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from areaviz.cards.card import Card, read_cards
-from areaviz.publish.live_model import check_live
+from areaviz.live.build import check_live
 from areaviz.samples.paths import ASSETS, HOME, OPENINGS
 from areaviz.site import card_pages, gallery, home, lessons, live_pages, readme, teach, tour
 from areaviz.site.link_preview import PICTURE

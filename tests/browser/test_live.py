@@ -15,10 +15,9 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
+from areaviz.live.build import LiveModel, make_live_page
 from areaviz.models import MODELS
 from areaviz.models.base import Model
-from areaviz.publish.live import make_live_page
-from areaviz.publish.live_model import LiveModel
 from areaviz.samples.own_media import get_picture_sample
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.show.why import Question, explain, format_signed, list_candidates

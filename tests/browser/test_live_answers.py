@@ -9,10 +9,9 @@ import torch
 from playwright.sync_api import Page, expect
 
 from areaviz.cards.card import read_card
+from areaviz.live.build import LiveModel, make_live_page
 from areaviz.models import MODELS
 from areaviz.models.base import Model
-from areaviz.publish.live import make_live_page
-from areaviz.publish.live_model import LiveModel
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.show.points.points import choose_first_step
 from areaviz.trace.changes import Hide

@@ -21,10 +21,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from areaviz.cards.card import read_card
 from areaviz.cli.live import open_live_page
+from areaviz.live.build import LiveModel, make_live_page, make_live_pair
 from areaviz.models import MODELS
-from areaviz.publish.live import make_live_page
-from areaviz.publish.live_model import LiveModel
-from areaviz.publish.live_pair import make_live_pair
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.request import Request
 

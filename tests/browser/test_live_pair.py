@@ -13,8 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
 from areaviz.cli.live import open_live_page
+from areaviz.live.build import make_live_pair
 from areaviz.models import MODELS
-from areaviz.publish.live_pair import make_live_pair
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.request import Request
 from tests.browser.exported import enclosed

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from areaviz.cards.card import read_card
 from areaviz.cli.live import make_live_html
 from areaviz.lessons.boundary import WORDS
-from areaviz.publish.live_model import FAMILIES
+from areaviz.live.build import FAMILIES
 from areaviz.samples.paths import CHECKPOINTS, HOME, OPENINGS
 from areaviz.site.gallery import list_stored_traces
 from areaviz.site.page_frame import Site

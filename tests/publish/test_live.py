@@ -11,9 +11,8 @@ from html import unescape
 import pytest
 
 from areaviz.cards.card import read_card
+from areaviz.live.build import LiveModel, check_live, make_live_page
 from areaviz.page.content import PageOptions
-from areaviz.publish.live import make_live_page
-from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import InputError
 from tests import fakes

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build
 from areaviz.cli.live import open_live_page
+from areaviz.live.build import check_pair, make_live_pair
 from areaviz.page.content import PageOptions
-from areaviz.publish.live_pair import check_pair, make_live_pair
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import InputError
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from areaviz.cards.card import read_card
-from areaviz.publish.live import make_live_page
-from areaviz.publish.live_model import LiveModel, check_live
+from areaviz.live.build import LiveModel, check_live, make_live_page
 from areaviz.samples.paths import find_checkpoints_folder
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace

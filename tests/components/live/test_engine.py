@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
+from areaviz.live.build import LiveModel
 from areaviz.models import MODELS
-from areaviz.publish.live_model import LiveModel
 from areaviz.samples.own_media import get_picture_sample
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.areas import Area

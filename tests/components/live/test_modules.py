@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.publish.live import ENGINE, PAGE
-from areaviz.publish.live_pair import MODULES as PAIR
+from areaviz.live.build import ENGINE, PAGE
+from areaviz.live.build import MODULES as PAIR
 from areaviz.show import parts
 from areaviz.show.parts import join_modules, list_top_level_names, read_text
 from tests.components.live.node import run_node

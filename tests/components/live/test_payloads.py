@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from areaviz.live.build import collect_constants
 from areaviz.page.content import MOST_AREAS
-from areaviz.publish.live import collect_constants
 from areaviz.show.grid.grid import make_grid_payload
 from areaviz.show.looks.looks import make_looks_payload
 from areaviz.show.ribbon.ribbon import make_ribbon_payload
