@@ -4,10 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.ui.app.frame import draw_refusal, is_admitted
-from areaviz.ui.app.language import sentence
-from areaviz.ui.app.page import HIDDEN_PARAMS, PAGE_GROUPS
-from areaviz.ui.app.restart_recovery import apply_stashed_values, stash_browser_values
+from areaviz.app.frame import apply_stashed_values, draw_refusal, is_admitted, stash_browser_values
+from areaviz.app.page import HIDDEN_PARAMS, PAGE_GROUPS
+from areaviz.app.texts import sentence
 from areaviz.ui.tour.bar import draw_tour_bar
 
 ROOT = Path(__file__).parent

@@ -97,7 +97,7 @@ def page() -> None:
     """Draw the page that is measured."""
     import streamlit as st
 
-    from areaviz.ui.components.ribbon import draw_ribbon
+    from areaviz.app.components import draw_ribbon
 
     st.set_page_config(layout="wide")
     trace = st.cache_resource(random_trace)(int(os.environ[SETTING]))

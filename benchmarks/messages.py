@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from areaviz.ui.app.page import TITLES
+from areaviz.app.page import TITLES
 from benchmarks.browser import chromium
 from benchmarks.report import command, markdown, processor, publish
 from tests.browser.conftest import settled

@@ -1,9 +1,9 @@
 """Run many examples through models, or upload outputs, and find where they are wrong."""
 
+from areaviz.app.frame import draw_page_frame
+from areaviz.app.page import Page
 from areaviz.ui.analyse.page import draw_analyse_page
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.app.frame import draw_page_frame
-from areaviz.ui.app.page import Page
 
 page = Page(
     "analyse",

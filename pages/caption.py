@@ -1,7 +1,7 @@
 """Describe a picture and see which of its rectangles every attention head attends to."""
 
-from areaviz.ui.forms.caption_form import CaptionState, draw_caption_form
-from areaviz.ui.results.result_page import ResultPage, draw_result_page, draw_traces
+from areaviz.app.result import ResultPage, draw_result_page, draw_traces
+from areaviz.app.tasks import CaptionState, draw_caption_form
 
 draw_result_page(
     ResultPage(

@@ -1,8 +1,7 @@
 """Compare the survey's four mechanisms of attention on one picture."""
 
-from areaviz.ui.forms.mechanisms_form import MechanismsState, draw_mechanisms_form
-from areaviz.ui.results.four_ways import draw_four_ways
-from areaviz.ui.results.result_page import ResultPage, draw_result_page
+from areaviz.app.four_ways import MechanismsState, draw_four_ways, draw_mechanisms_form
+from areaviz.app.result import ResultPage, draw_result_page
 
 draw_result_page(
     ResultPage(

@@ -2,14 +2,12 @@
 
 import streamlit as st
 
+from areaviz.app.components import get_component
+from areaviz.app.frame import draw_page_frame
+from areaviz.app.page import Page, State
+from areaviz.app.texts import get_language, show_errors
 from areaviz.lessons.questions import QUESTIONS, make_path_data
 from areaviz.texts.catalogue import message
-from areaviz.ui.app.component import get_component
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.frame import draw_page_frame
-from areaviz.ui.app.language import get_language
-from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import State
 
 draw_page_frame(
     Page(

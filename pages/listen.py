@@ -1,8 +1,7 @@
 """Transcribe spoken digits with a model, and see which moments it attended to."""
 
-from areaviz.ui.forms.listen_form import ListenState, draw_listen_form
-from areaviz.ui.results.listen import draw_transcripts
-from areaviz.ui.results.result_page import ResultPage, draw_result_page
+from areaviz.app.result import ResultPage, draw_result_page
+from areaviz.app.tasks import ListenState, draw_listen_form, draw_transcripts
 
 draw_result_page(
     ResultPage(

@@ -2,14 +2,11 @@
 
 import streamlit as st
 
-from areaviz.ui.app.engine import find_card, get_backend
-from areaviz.ui.app.errors import show_error, show_errors
-from areaviz.ui.app.frame import draw_page_frame, draw_page_link, is_admitted
-from areaviz.ui.app.markdown import escape_markdown, shorten_line
-from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import State
-from areaviz.ui.models.card_page import draw_card_page
-from areaviz.ui.models.summary import MODEL_PARAM, describe_model
+from areaviz.app.frame import draw_page_frame, draw_page_link, is_admitted
+from areaviz.app.models import MODEL_PARAM, describe_model, draw_card_page
+from areaviz.app.page import Page, State
+from areaviz.app.run import find_card, get_backend
+from areaviz.app.texts import escape_markdown, shorten_line, show_error, show_errors
 
 name = st.query_params.get(MODEL_PARAM, "")
 # The frame has the model's title, and nothing is read for a session that was not admitted.

@@ -2,12 +2,11 @@
 
 import streamlit as st
 
-from areaviz.ui.app.engine import get_backend
-from areaviz.ui.app.errors import show_error, show_errors
-from areaviz.ui.app.frame import draw_page_frame
-from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import State
-from areaviz.ui.models.index import draw_models_index
+from areaviz.app.frame import draw_page_frame
+from areaviz.app.models import draw_models_index
+from areaviz.app.page import Page, State
+from areaviz.app.run import get_backend
+from areaviz.app.texts import show_error, show_errors
 
 draw_page_frame(
     Page(

@@ -1,7 +1,7 @@
 """Let a language model read or continue a text, and see what each item attends to."""
 
-from areaviz.ui.forms.read_form import ReadState, draw_read_form
-from areaviz.ui.results.result_page import ResultPage, draw_result_page, draw_traces
+from areaviz.app.result import ResultPage, draw_result_page, draw_traces
+from areaviz.app.tasks import ReadState, draw_read_form
 
 draw_result_page(
     ResultPage(

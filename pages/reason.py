@@ -1,8 +1,7 @@
 """Get the answer to a question about a story, the hull or tour of points, or a sentence's tree."""
 
-from areaviz.ui.forms.reason_form import ReasonState, draw_reason_form
-from areaviz.ui.results.reason import draw_answers
-from areaviz.ui.results.result_page import ResultPage, draw_result_page
+from areaviz.app.result import ResultPage, draw_result_page
+from areaviz.app.tasks import ReasonState, draw_answers, draw_reason_form
 
 draw_result_page(
     ResultPage(

@@ -1,9 +1,8 @@
 """A lesson of 45 minutes for teachers, and links to exercises that they make."""
 
+from areaviz.app.frame import draw_page_frame
+from areaviz.app.page import Page, State
 from areaviz.texts.catalogue import message
-from areaviz.ui.app.frame import draw_page_frame
-from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import State
 from areaviz.ui.teach.page import draw_teach_page
 
 draw_page_frame(

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from areaviz.ui.forms.translate_form import TranslateState, draw_translate_form
-from areaviz.ui.home.hero import light_as_on_home
-from areaviz.ui.results.result_page import ResultPage, draw_result_page, draw_traces
+from areaviz.app.home import light_as_on_home
+from areaviz.app.result import ResultPage, draw_result_page, draw_traces
+from areaviz.app.tasks import TranslateState, draw_translate_form
 
 draw_result_page(
     ResultPage(

@@ -1,11 +1,11 @@
 """Translate a sentence with its picture, without a picture and with a wrong one, side by side."""
 
-from areaviz.ui.forms.picture_translation_form import (
+from areaviz.app.result import ResultPage, draw_result_page
+from areaviz.app.translate_picture import (
     PictureTranslationState,
     draw_picture_translation_form,
+    draw_side_by_side,
 )
-from areaviz.ui.results.result_page import ResultPage, draw_result_page
-from areaviz.ui.results.side_by_side import draw_side_by_side
 
 draw_result_page(
     ResultPage(

@@ -1,8 +1,7 @@
 """Describe short clips with a model, and see which frames it attended to."""
 
-from areaviz.ui.forms.watch_form import WatchState, draw_watch_form
-from areaviz.ui.results.result_page import ResultPage, draw_result_page
-from areaviz.ui.results.watch import draw_descriptions
+from areaviz.app.result import ResultPage, draw_result_page
+from areaviz.app.tasks import WatchState, draw_descriptions, draw_watch_form
 
 draw_result_page(
     ResultPage(

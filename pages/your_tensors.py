@@ -1,8 +1,8 @@
 """Show the user's own attention weights, from a file, in every view that supports them."""
 
-from areaviz.ui.app.frame import draw_page_frame
-from areaviz.ui.app.page import Page
-from areaviz.ui.results.your_tensors import TensorsState, draw_your_tensors
+from areaviz.app.frame import draw_page_frame
+from areaviz.app.page import Page
+from areaviz.app.your_tensors import TensorsState, draw_your_tensors
 
 page = Page(
     "your_tensors",

@@ -61,7 +61,7 @@ def open_pages() -> None:
     from streamlit.runtime.context import ContextProxy
     from streamlit.testing.v1 import AppTest
 
-    from areaviz.ui.app.page import TITLES
+    from areaviz.app.page import TITLES
 
     for name in TITLES:
         if name in PAGES_OF_ROOMS:

@@ -38,6 +38,19 @@ from torch.backends.cpu import get_cpu_capability
 from typer.testing import CliRunner
 
 from areaviz import __version__
+from areaviz.app.four_ways import MechanismsState
+from areaviz.app.key_forms import FORM_TABLES
+from areaviz.app.page import Link, State
+from areaviz.app.tasks import (
+    CaptionState,
+    ListenState,
+    ReadState,
+    ReasonState,
+    TranslateState,
+    WatchState,
+)
+from areaviz.app.translate_picture import PictureTranslationState
+from areaviz.app.your_tensors import TensorsState
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.server import make_api_text
 from areaviz.cards.card import read_cards
@@ -48,7 +61,6 @@ from areaviz.cli.figures import with_findings, with_forms
 from areaviz.cli.live import make_live_html
 from areaviz.draw.select import list_sites
 from areaviz.draw.view import figure_caption, format_json
-from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.page.content import POINTED
 from areaviz.page.page import export
 from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
@@ -60,16 +72,6 @@ from areaviz.trace.file import load
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import FOCUS, REQUEST, Focus, Request, to_params
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.app.state import Link, State
-from areaviz.ui.forms.caption_form import CaptionState
-from areaviz.ui.forms.listen_form import ListenState
-from areaviz.ui.forms.mechanisms_form import MechanismsState
-from areaviz.ui.forms.picture_translation_form import PictureTranslationState
-from areaviz.ui.forms.read_form import ReadState
-from areaviz.ui.forms.reason_form import ReasonState
-from areaviz.ui.forms.translate_form import TranslateState
-from areaviz.ui.forms.watch_form import WatchState
-from areaviz.ui.results.your_tensors import TensorsState
 from tests.api_reference import reference
 from tests.test_registry import NAMES, asked
 

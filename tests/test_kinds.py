@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 import areaviz
 from areaviz.analysis.batches import run_examples
 from areaviz.analysis.measures import MEASURES
+from areaviz.app.files import list_files
 from areaviz.backend.access import compute_digest
 from areaviz.backend.backend import CachedBackend, ReplayBackend
 from areaviz.backend.local import LocalBackend
@@ -47,7 +48,6 @@ from areaviz.trace.file import open_trace
 from areaviz.trace.kinds import KINDS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request, from_params, to_params
-from areaviz.ui.results.downloads import list_files
 from tests.kinds import CASES, Case, write_checkpoints
 from tests.sampled import sampled
 from tests.server.models import TOKEN

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from areaviz.app.examples import EXAMPLES
+from areaviz.app.input import FIRST_SAMPLES, FIRST_SAMPLES_OF_TASK
+from areaviz.app.options import find_counterpart
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.measures.pointing import Box
@@ -19,9 +22,6 @@ from areaviz.samples.paths import CHECKPOINTS
 from areaviz.samples.scenes import COLOURS, MASK, TIE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.model_choice import FIRST_SAMPLES, FIRST_SAMPLES_OF_TASK
-from areaviz.ui.forms.options import find_counterpart
-from areaviz.ui.forms.samples import EXAMPLES
 from tests.lit_places import QUARTER, LitPlaces, lit_places
 
 SITE = "encoder-decoder"

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import pytest
 
+from areaviz.app.examples import EXAMPLES, SAMPLES
+from areaviz.app.page import choose_default_model
 from areaviz.backend.local import LocalBackend
 from areaviz.samples.dataset import read_links
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.request import Request
-from areaviz.ui.app.state import choose_default_model
-from areaviz.ui.forms.samples import EXAMPLES, SAMPLES
 from tests.lit_words import lit_words
 
 SITE = "encoder-decoder"

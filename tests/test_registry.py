@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from areaviz.app.examples import SAMPLES
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
@@ -29,7 +30,6 @@ from areaviz.trace import file
 from areaviz.trace.document import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.samples import SAMPLES
 from tests.pages import folder
 from tests.sampled import sampled
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from streamlit import config
 
+from areaviz.app import files
 from areaviz.intake import texts
 from areaviz.media import pictures
 from areaviz.notes import exchange
 from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES
-from areaviz.ui.results import uploaded_traces
 
 ROOT = Path(__file__).parents[1]
 SETTINGS: dict[str, Any] = tomllib.loads(
@@ -102,6 +102,6 @@ def test_upload_limit_is_equal_everywhere() -> None:
     """
     assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == texts.MAX_MEGABYTES
     assert (
-        max(pictures.MAX_PICTURE_MEGABYTES, exchange.MAX_MEGABYTES, uploaded_traces.MAX_MEGABYTES)
+        max(pictures.MAX_PICTURE_MEGABYTES, exchange.MAX_MEGABYTES, files.MAX_MEGABYTES)
         <= MAX_UPLOAD_MEGABYTES
     )

@@ -19,12 +19,12 @@ from threading import Thread
 
 import pytest
 
+from areaviz.app.home import PAGES
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.samples import paths
 from areaviz.samples.paths import check_model_name, get_models, read_digests
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.home.stored_results import PAGES
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

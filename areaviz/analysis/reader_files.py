@@ -1,7 +1,7 @@
 """A user's files on this server: uploaded datasets and the list of analyses.
 
 They are in the user's folder. Its name is the user id that the rows of analyses also contain
-(`areaviz/ui/app/user_identity.py`), so users cannot find each other's files.
+(`areaviz/app/run.py`), so users cannot find each other's files.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Header:
     beam: int = 4
     area_size: int | None = None
     seed: int = 0
-    # The id of the user who started it (`areaviz/ui/app/user_identity.py`), or "" for the command
+    # The id of the user who started it (`areaviz/app/run.py`), or "" for the command
     # line. It does not count in comparisons, because an analysis is the same for all users.
     reader: str = field(default="", compare=False)
 

@@ -8,11 +8,16 @@ from typing import Annotated
 
 import typer
 
+from areaviz.app.key_forms import (
+    FORM_TABLES,
+    FormTable,
+    describe_baselines,
+    list_missing_runs,
+    read_forms,
+)
 from areaviz.cards.card import Card, read_cards
 from areaviz.cards.finding_tables import FINDING_TABLES
 from areaviz.cards.result_tables import format_markdown_row, format_results, format_summary
-from areaviz.evaluation.key_form_tables import FORM_TABLES, FormTable
-from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.samples.paths import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.trace.errors import InputError
 from areaviz.trace.safe_files import write_whole

@@ -24,9 +24,8 @@ def openings(
     The pages then open at once, because they show these stored results.
     """
     from areaviz.analysis.stored_analysis import store_analysis
+    from areaviz.app.home import build_hero_trace, draw_pictures, store_openings
     from areaviz.lessons.stored_runs import store_runs
-    from areaviz.ui.home.stored_results import build_hero_trace, store_openings
-    from areaviz.ui.home.tile_pictures import draw_pictures
 
     backend = open_backend(checkpoints, "auto", ())
     rows = store_analysis(assets / "analysis", backend.models(), backend.trace)

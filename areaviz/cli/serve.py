@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the gateway imports Streamlit
     from areaviz.gateway.serving import Command
 
 # The setting that names the file for the page "Your own attention".
-# `areaviz/ui/results/uploaded_traces.py` reads it.
+# `areaviz/app/files.py` reads it.
 TRACE = "AREAVIZ_TRACE"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
@@ -287,8 +287,8 @@ def check_origins(origins: list[str]) -> None:
 
 def make_operator_commands(connections: Connections) -> dict[str, Command]:
     """Return the operator's commands by name. `areaviz/gateway/serving.py` runs them."""
+    from areaviz.app.run import describe_work, list_work_commands
     from areaviz.gateway.serving import process_stats
-    from areaviz.ui.app.work import describe_work, list_work_commands
 
     started = time.monotonic()
     return {

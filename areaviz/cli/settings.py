@@ -19,7 +19,7 @@ def check_settings() -> None:
         InputError: a setting has a wrong value or names a limit that does not exist.
     """
     # Imported late, because it imports Streamlit.
-    from areaviz.ui.app.budget import DISK_VARIABLE, MEMORY_VARIABLE, read_budget_bytes
+    from areaviz.app.run import DISK_VARIABLE, MEMORY_VARIABLE, read_budget_bytes
 
     known = {limit.setting.removeprefix(_LIMIT_PREFIX) for limit in TABLE}
     for setting in os.environ:

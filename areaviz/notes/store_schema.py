@@ -56,7 +56,7 @@ def _make_text_column(name: str, later: bool = False, **options: Any) -> sql.Col
 
 def _make_ownership_columns() -> tuple[sql.Column[str], sql.Column[str]]:
     """Return the columns that determine who may change a row, see `areaviz/notes/ownership.py`."""
-    # The id of the user who wrote or imported the row (`areaviz/ui/app/user_identity.py`). It is ""
+    # The id of the user who wrote or imported the row (`areaviz/app/run.py`). It is ""
     # for the operator, and for rows of older versions, which did not record users.
     reader = _make_text_column("reader", later=True)
     # The import that added the row, "" for a row that was written in the app.

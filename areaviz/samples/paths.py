@@ -56,7 +56,7 @@ The command `areaviz openings` writes them.
 README = ROOT / "README.md"
 FINDINGS, RESULTS = ROOT / "docs" / "findings.md", ROOT / "docs" / "results.md"
 FORMS = CHECKPOINTS / "tables"
-"""Folder of the tables of trained area keys. See `areaviz.evaluation.key_form_tables`."""
+"""Folder of the tables of trained area keys. See `areaviz.app.key_forms`."""
 
 MODEL_DIGESTS = CHECKPOINTS / "models.sha256"
 """List of digests in a bundle: one for every file of every model of the release, including models

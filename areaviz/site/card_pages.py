@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.cards.card import Card, judge_targets
-from areaviz.cards.tasks import TASKS
-from areaviz.draw.labels import Markup, make_element
-from areaviz.site.page_frame import Files, Site, render_site_page
-from areaviz.ui.models.card_tables import format_metric
-from areaviz.ui.models.summary import (
+from areaviz.app.card_tables import format_metric
+from areaviz.app.models import (
     count_targets,
     describe_model,
     format_main_value,
@@ -17,6 +13,10 @@ from areaviz.ui.models.summary import (
     group_by_task,
     sort_best_first,
 )
+from areaviz.cards.card import Card, judge_targets
+from areaviz.cards.tasks import TASKS
+from areaviz.draw.labels import Markup, make_element
+from areaviz.site.page_frame import Files, Site, render_site_page
 
 RESULTS, TARGETS = "Results", "Targets"
 

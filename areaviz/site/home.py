@@ -9,6 +9,9 @@ import base64
 import json
 from pathlib import Path
 
+from areaviz.app.home import TILES, WHAT_IT_DOES, Tile
+from areaviz.app.page import TITLES
+from areaviz.app.texts import sentence
 from areaviz.draw.labels import Markup, make_data_block, make_element
 from areaviz.page.body import collect_script_settings, make_panel, render_payload
 from areaviz.page.content import PageOptions, Payload, format_focus, list_places, make_payload
@@ -20,10 +23,6 @@ from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import file
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import sentence
-from areaviz.ui.app.page import TITLES
-from areaviz.ui.home.hero import WHAT_IT_DOES
-from areaviz.ui.home.tiles import TILES, Tile
 
 HEADING = message("See what a model attends to")
 STILL = message("This page needs scripts to show the attention. The links below work without them.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from areaviz.app.texts import sentence
 from areaviz.draw.labels import make_data_block, make_element
 from areaviz.lessons.questions import QUESTIONS, make_question_data
 from areaviz.page.body import render_stage
@@ -11,7 +12,6 @@ from areaviz.page.page import make_mount_script
 from areaviz.show.parts import read_parts, read_text
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
-from areaviz.ui.app.language import sentence
 
 DESCRIPTION = message(
     "Guess first, then see the answer. Each question is about one idea of area attention, and what"

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from areaviz.app.texts import sentence
 from areaviz.cards.card import Card
 from areaviz.draw.labels import Markup, make_document, make_element, make_raw_element
 from areaviz.page.page import make_page_style
 from areaviz.show.parts import join_modules, read_text
 from areaviz.site.link_preview import share_tags
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
-from areaviz.ui.app.language import sentence
 
 NAME = "areaviz"
 FOOTER = message("This site is made of files. Its pages fetch nothing and send nothing.")

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from areaviz.app.models import sort_best_first
+from areaviz.app.texts import write_in_language
 from areaviz.cards.card import Card, read_cards
 from areaviz.live.build import check_live
 from areaviz.samples.paths import ASSETS, HOME, OPENINGS
@@ -16,8 +18,6 @@ from areaviz.site.page_frame import Files, Site, SitePage, with_switch
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.trace.errors import InputError
 from areaviz.trace.safe_files import write_whole
-from areaviz.ui.app.language import write_in_language
-from areaviz.ui.models.summary import sort_best_first
 
 PAGES: tuple[SitePage, ...] = (
     SitePage("index", message("Home"), home.make_files, is_translated=True),

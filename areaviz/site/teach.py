@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
+from areaviz.app.texts import sentence
 from areaviz.draw.labels import Markup, make_element, make_raw_element
 from areaviz.samples.paths import HERO, OPENINGS
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import file
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.app.language import sentence
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
 from areaviz.ui.teach.plan import (
     PLAN_STYLE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from areaviz.app.texts import sentence
 from areaviz.draw.labels import Markup, make_element
 from areaviz.page.content import PageOptions
 from areaviz.page.page import make_page
@@ -15,7 +16,6 @@ from areaviz.texts.catalogue import message
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import sentence
 from areaviz.ui.tour.steps import (
     LAST_STEP,
     STEP_BUILDERS,

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from areaviz.app.examples import SAMPLES
 from areaviz.backend.backend import ReplayBackend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
-from areaviz.ui.forms.samples import SAMPLES
 from tests.pages import folder
 
 

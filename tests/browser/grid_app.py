@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.app.components import draw_grid
 from areaviz.samples.scenes import make_scene
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture
-from areaviz.ui.components.ribbon import draw_grid
 from tests import fakes
 
 SITE = os.environ.get("GRID_SITE", "encoder-decoder")

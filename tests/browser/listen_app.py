@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.app.components import draw_sound_player
 from areaviz.show.sound.sound import GOLD_TIMES
 from areaviz.trace.request import Focus
-from areaviz.ui.components.items import draw_sound_player
 from tests import fakes
 
 st.set_page_config(layout="wide")

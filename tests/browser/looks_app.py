@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.app.components import draw_readings
 from areaviz.show.looks.looks import DigitReading
 from areaviz.trace.record import Trace
-from areaviz.ui.components.items import draw_readings
 from tests import fakes
 
 

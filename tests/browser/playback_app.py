@@ -2,9 +2,9 @@
 
 import streamlit as st
 
+from areaviz.app.chart import draw_view_chart
 from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
-from areaviz.ui.results.chart import draw_view_chart
 from tests import fakes
 
 st.set_page_config(layout="wide")

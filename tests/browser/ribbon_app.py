@@ -6,11 +6,11 @@ import os
 
 import streamlit as st
 
+from areaviz.app.components import draw_ribbon
 from areaviz.samples.paths import HOME
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.ribbon import draw_ribbon
 from tests import fakes
 
 SITE = os.environ.get("RIBBON_SITE", "encoder-decoder")

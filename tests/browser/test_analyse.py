@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from areaviz.ui.app.page import PAGE_GROUPS, TITLES
+from areaviz.app.page import PAGE_GROUPS, TITLES
 from tests.browser.conftest import App, settled
 
 PLACES = {

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from areaviz.app.run import TOKEN_FILE_VARIABLE
 from areaviz.backend.ray import open_local
-from areaviz.ui.app.engine import TOKEN_FILE_VARIABLE
 from tests.browser.conftest import App, settled
 from tests.server.models import TOKEN
 from tests.server.ray_server import served

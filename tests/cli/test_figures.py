@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from areaviz.app.key_forms import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
 from areaviz.cards.card import Card, read_cards, write_card
 from areaviz.cards.finding_tables import FINDING_TABLES
 from areaviz.cards.result_tables import format_results, format_summary
@@ -19,7 +20,6 @@ from areaviz.cli.figures import (
     with_findings,
     with_forms,
 )
-from areaviz.evaluation.key_form_tables import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
 from areaviz.measures.heads import WANTED
 from areaviz.samples.paths import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.trace.errors import BackendError, InputError

@@ -12,13 +12,13 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
+from areaviz.app import files
 from areaviz.backend.access import compute_digest, read_token
 from areaviz.backend.ray import Place, Scale
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.gateway import serving as gateway
 from areaviz.gateway.gateway import AppPlace
-from areaviz.ui.results import uploaded_traces
 
 ALLOWED = {"localhost", "127.0.0.1", "::1"}
 Started = list[tuple[AppPlace, Path]]
@@ -245,4 +245,4 @@ def test_serve_passes_trace_file_to_app(
     file.touch()
     serve("--trace", str(file))
     assert os.environ[serve_module.TRACE] == str(file) and len(started) == 1
-    assert serve_module.TRACE == uploaded_traces.TRACE_VARIABLE
+    assert serve_module.TRACE == files.TRACE_VARIABLE

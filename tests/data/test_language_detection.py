@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.data.language_detection import is_probably_german
-from areaviz.ui.forms.samples import SAMPLES
+from areaviz.app.chart import is_probably_german
+from areaviz.app.examples import SAMPLES
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
-from areaviz.cards.card import read_card
-from areaviz.evaluation.key_form_tables import (
+from areaviz.app.key_forms import (
     FORM_TABLES,
     LETTERS_TABLE,
     LSTM_1_HEAD_TABLE,
     SUBWORDS_TABLE,
     TITLES,
     FormTable,
+    describe_baselines,
+    list_missing_runs,
+    read_forms,
 )
-from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
+from areaviz.cards.card import read_card
 from areaviz.measures.heads import WANTED, SpanHead, choose_span_head
 from areaviz.samples.paths import CHECKPOINTS
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.ui.app.budget import get_disk_budget
-from areaviz.ui.app.session_cleanup import keep_session_while_open
-from areaviz.ui.results.uploaded_traces import open_upload
+from areaviz.app.files import open_upload
+from areaviz.app.run import get_disk_budget, keep_session_while_open
 
 st.config.set_option("server.disconnectedSessionTTL", 1.2)
 keep_session_while_open()

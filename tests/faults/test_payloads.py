@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app import result
+from areaviz.app.texts import escape_markdown
 from areaviz.draw.view import View, encode_figure, format_csv, format_json, unescape_cell
 from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
 from areaviz.show.views import TEXTS
@@ -19,8 +21,6 @@ from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.results import result_page
 from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, live
 from tests.pages.conftest import Open, open_page, stored
 from tests.sampled import sampled
@@ -98,7 +98,7 @@ def test_hostile_stored_trace_is_shown_without_live_markup(
     payload: str, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = hostile_trace(payload)
-    monkeypatch.setattr(result_page, "open_stored_trace", lambda: trace)
+    monkeypatch.setattr(result, "open_stored_trace", lambda: trace)
     app = open_page("translate")
     assert not app.exception and not list(live(app))
 

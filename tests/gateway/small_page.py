@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from areaviz.ui.app.session_cleanup import keep_session_while_open
+from areaviz.app.run import keep_session_while_open
 
 PICTURE_BYTES = 3 * 8 * 8
 

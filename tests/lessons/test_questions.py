@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from areaviz.app.examples import EXAMPLES
 from areaviz.backend.backend import find_path
 from areaviz.backend.local import LocalBackend
 from areaviz.lessons import attention
@@ -17,7 +18,6 @@ from areaviz.samples.paths import CHECKPOINTS, HERO, OPENINGS
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.samples import EXAMPLES
 from areaviz.ui.teach.debate_runs import get_output_text
 
 HALF = 2e-3

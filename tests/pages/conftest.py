@@ -50,7 +50,7 @@ def use_backend(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[B
 
     def use(backend: Backend) -> None:
         monkeypatch.setenv("AREAVIZ_BACKEND", f"test:{next(_numbers)}")
-        monkeypatch.setattr("areaviz.ui.app.engine.open_backend", lambda *settings: backend)
+        monkeypatch.setattr("areaviz.app.run.open_backend", lambda *settings: backend)
 
     return use
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from areaviz.app.examples import SAMPLES
 from areaviz.cards.card import Card, write_card
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.samples import SAMPLES
 from tests import fakes
 
 TEXT = "A small dog runs."

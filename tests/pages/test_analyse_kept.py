@@ -24,6 +24,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.date_check import DATES, is_date_steady
 from areaviz.analysis.rows import SETTING, RowFile, find_rows_path
+from areaviz.backend.access import name_reader_cookie
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.intake import dataset_builder
 from areaviz.notes.annotations import Annotation
@@ -37,7 +38,6 @@ from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form, stored_data
 from areaviz.ui.analyse.stored_data import open_note_store
 from areaviz.ui.app.jobs import get_jobs
-from areaviz.ui.app.user_identity import name_reader_cookie
 from tests import fakes
 from tests.pages.analysed import (
     Translating,

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app import result
+from areaviz.app.four_ways import MECHANISMS, PICTURE_KINDS, WHAT_DIFFERS, list_digit_models
+from areaviz.app.page import COSTS, KINDS, VIEW
 from areaviz.backend.backend import Backend
 from areaviz.samples.own_media import list_picture_names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.app.state import COSTS, KINDS, VIEW
-from areaviz.ui.forms.mechanisms_form import MECHANISMS, PICTURE_KINDS, list_digit_models
-from areaviz.ui.results import result_page
-from areaviz.ui.results.mechanism_tabs import WHAT_DIFFERS
 from tests import fakes
 from tests.messages import header_of
 from tests.models.test_digit_reader import reader
@@ -229,7 +228,7 @@ def test_stored_trace_of_glimpses_can_be_opened(
 ) -> None:
     use_backend(Pictured())
     trace = fakes.gaze_trace(site, steps=1, scales=1)
-    monkeypatch.setattr(result_page, "open_stored_trace", lambda: trace)
+    monkeypatch.setattr(result, "open_stored_trace", lambda: trace)
     app = open_page("four_ways")
     assert not app.exception and not app.error
     assert f"Stored trace of {trace.request.model}" in shown(app) and app.get("plotly_chart")

@@ -8,19 +8,22 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.examples import (
+    EXAMPLES,
+    SAMPLES,
+    Example,
+    build_example_link,
+    list_examples,
+    load_stored_examples,
+)
+from areaviz.app.four_ways import MECHANISMS
+from areaviz.app.home import LINK_CARDS, TILE_PAINTERS, TILES, WHAT_IT_DOES
+from areaviz.app.page import PAGE_GROUPS, TITLES
+from areaviz.app.run import list_missing_models
 from areaviz.samples.paths import CARDS, HERO
 from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace import file
 from areaviz.trace.request import Focus, from_params
-from areaviz.ui.app.engine import list_missing_models
-from areaviz.ui.app.page import PAGE_GROUPS, TITLES
-from areaviz.ui.forms.example_links import build_example_link, list_examples, load_stored_examples
-from areaviz.ui.forms.mechanisms_form import MECHANISMS
-from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
-from areaviz.ui.home.hero import WHAT_IT_DOES
-from areaviz.ui.home.link_cards import LINK_CARDS
-from areaviz.ui.home.tile_pictures import TILE_PAINTERS
-from areaviz.ui.home.tiles import TILES
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 

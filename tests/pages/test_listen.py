@@ -14,6 +14,8 @@ import soundfile
 import torch
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.input import UPLOAD_SOURCE
+from areaviz.app.tasks import add_gold_times, describe_transcript
 from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.media.sounds import DecodedSound, encode_flac
@@ -25,8 +27,6 @@ from areaviz.trace.changes import Hide, Share, format_changes, parse_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
-from areaviz.ui.forms.medium_input import UPLOAD_SOURCE
-from areaviz.ui.results.listen import add_gold_times, describe_transcript
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, open_tab, shown

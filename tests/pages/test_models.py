@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.backend import Backend, ReplayBackend
-from areaviz.cards.card import Card
-from areaviz.evaluation.key_form_tables import SUBWORDS_TABLE, TITLES
-from areaviz.ui.models.card_tabs import (
+from areaviz.app.key_forms import SUBWORDS_TABLE, TITLES
+from areaviz.app.models import (
     HEADS_TAB,
+    KEY_VARIANTS,
     LENGTHS_TAB,
     METRICS_TAB,
     RECIPE_TAB,
     TEST_SETS_TAB,
     WORDS_TAB,
 )
-from areaviz.ui.models.comparison import KEY_VARIANTS
+from areaviz.backend.backend import Backend, ReplayBackend
+from areaviz.cards.card import Card
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured

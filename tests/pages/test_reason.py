@@ -11,6 +11,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.tasks import add_gold_facts, describe_answer, join_story
 from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.measures.references import make_flat_tree
@@ -24,8 +25,6 @@ from areaviz.show.points.points import label_positions
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.reason_form import join_story
-from areaviz.ui.results.reason import add_gold_facts, describe_answer
 from tests.messages import header_of
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, shown

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.examples import SAMPLES
 from areaviz.samples.paths import HERO
 from areaviz.trace import file
-from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.tour.steps import (
     LAST_STEP,
     MISSING_STEP,

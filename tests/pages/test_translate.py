@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.examples import SAMPLES
+from areaviz.app.files import list_files
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card
 from areaviz.show.views import VIEWS
@@ -20,8 +22,6 @@ from areaviz.trace.changes import Gate, format_changes
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import VERSION, Trace
 from areaviz.trace.request import Focus, Progress, Request, to_params
-from areaviz.ui.forms.samples import SAMPLES
-from areaviz.ui.results.downloads import list_files
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab

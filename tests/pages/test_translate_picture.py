@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.translate_picture import PICTURE_CONDITIONS
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.samples.own_media import get_picture_sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.forms.picture_translation_form import PICTURE_CONDITIONS
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown

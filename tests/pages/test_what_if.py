@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.what_if_result import CAVEAT
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.media import pictures
 from areaviz.trace.areas import Area, format_span
@@ -19,7 +20,6 @@ from areaviz.trace.changes import Gate, Hide, Weigh, format_changes
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.what_if.result import CAVEAT
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, drawn_texts, open_tab, shown

@@ -12,7 +12,7 @@ from tests.architecture import Module, modules
 _MARKS = (
     "areaviz.texts.catalogue.message",
     "areaviz.texts.catalogue.translate",
-    "areaviz.ui.app.language.sentence",
+    "areaviz.app.texts.sentence",
 )
 _IN_SCRIPT = re.compile(r"\bsentence\(\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|`([^`\\$]*)`)")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from areaviz.app.examples import EXAMPLES
 from areaviz.lessons.ask.question_parts import (
     QuestionData,
     Texts,
@@ -17,7 +18,6 @@ from areaviz.show.message import SITE
 from areaviz.trace import file
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Field
-from areaviz.ui.forms.samples import EXAMPLES
 
 
 def make_question(texts: Texts) -> QuestionData:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from areaviz.app.run import get_backend
 from areaviz.cards.card import Card
 from areaviz.draw.pictures import encode_matrix
 from areaviz.lessons.ask.question_parts import QuestionData, Texts
@@ -19,7 +20,6 @@ from areaviz.show.message import SITE
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import RATE, Request
-from areaviz.ui.app.engine import get_backend
 
 SOUND = "digits-repeats"
 LISTENERS = ("speech-content", "speech-hybrid")

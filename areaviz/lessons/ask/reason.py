@@ -5,6 +5,7 @@ The translator runs with an area banned, and with a word hidden.
 
 from __future__ import annotations
 
+from areaviz.app.run import get_backend
 from areaviz.cards.tasks import TASKS
 from areaviz.lessons.ask.question_parts import (
     QuestionData,
@@ -15,7 +16,6 @@ from areaviz.lessons.ask.question_parts import (
 )
 from areaviz.show.message import SITE
 from areaviz.trace.record import Trace
-from areaviz.ui.app.engine import get_backend
 from areaviz.ui.teach.debate_runs import (
     DEBATED_LAYER,
     HIDDEN_WORD,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from areaviz.app.run import get_backend
 from areaviz.cards.tasks import TASKS
 from areaviz.draw.pictures import to_data_uri
 from areaviz.lessons.ask.question_parts import QuestionData, Texts, to_percent
@@ -16,7 +17,6 @@ from areaviz.show.message import SITE
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request
-from areaviz.ui.app.engine import get_backend
 
 PICTURE = "scene-34"
 """The picture. The page Caption first shows it, with a right sentence."""

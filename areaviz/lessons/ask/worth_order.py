@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from statistics import mean
 
-from areaviz.evaluation.key_form_tables import LETTERS_TABLE, TITLES
-from areaviz.evaluation.key_forms import FormRow, read_forms
+from areaviz.app.key_forms import LETTERS_TABLE, TITLES, FormRow, read_forms
 from areaviz.lessons.ask.question_parts import QuestionData, Texts, make_bar, to_percent
 from areaviz.trace.errors import BackendError
 

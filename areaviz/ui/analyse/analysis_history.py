@@ -11,13 +11,14 @@ import streamlit as st
 
 from areaviz.analysis.reader_files import Entry, ReaderFiles
 from areaviz.analysis.rows import find_analyses_folder
+from areaviz.app.frame import draw_page_link
+from areaviz.app.page import build_link_params
+from areaviz.app.run import get_user_digest, get_visitor
+from areaviz.app.texts import escape_markdown, pluralise, shorten_line
+from areaviz.draw.labels import escape_controls
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import BLIND_PARAM, EXAMPLE_PARAM, SET_PARAM, AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
-from areaviz.ui.app.frame import draw_page_link
-from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
-from areaviz.ui.app.state import build_link_params
-from areaviz.ui.app.user_identity import get_user_digest, get_visitor
 
 # Number of analyses shown before "All".
 MAX_LISTED_ANALYSES = 5
@@ -88,7 +89,7 @@ def _warn_of_evicted_sets() -> None:
     names = own.list_evicted_sets()
     if not names:
         return
-    listed = shorten_line(", ".join(f"“{visible(name)}”" for name in names), 200)
+    listed = shorten_line(", ".join(f"“{escape_controls(name)}”" for name in names), 200)
     st.warning(
         escape_markdown(
             f"The app ran out of room for sets, so it removed files of yours: {listed}. Your"

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.app.texts import escape_markdown, shorten_line
 from areaviz.data.raters import is_automatic
+from areaviz.draw.labels import escape_controls
 from areaviz.notes.error_spans import Judgement
-from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 
 
 def draw_automatic_errors(
@@ -44,7 +45,7 @@ def draw_automatic_errors(
 def draw_marked_errors(judgement: Judgement) -> None:
     """Draw marked errors in words, one per line."""
     lines = [f"• {judgement.describe(span)}" for span in judgement.spans]
-    st.text(visible("\n".join(lines)) or "no errors")
+    st.text(escape_controls("\n".join(lines)) or "no errors")
 
 
 def merge_marks(own: Judgement, program: Judgement) -> Judgement:

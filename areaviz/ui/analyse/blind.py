@@ -10,14 +10,13 @@ import streamlit as st
 
 from areaviz.analysis.blind_rating import build_key_table, name_alias, shuffle_systems
 from areaviz.analysis.table import list_measures
+from areaviz.app.texts import draw_text_table, escape_markdown
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.store_schema import LONGEST_NAME
 from areaviz.ui.analyse.notes import AUTHOR_KEY
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import list_judgements
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.table import draw_text_table
 
 # The key of the widget for the rater's name.
 RATER_NAME_KEY = "rater_name"

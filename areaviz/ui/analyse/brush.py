@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from areaviz.app.texts import pluralise
 from areaviz.draw.charts import NO_GROUPS, Groups, compute_bin_edges, draw_histogram, draw_scatter
 from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, RowFilter, filter_rows
-from areaviz.ui.app.markdown import pluralise
 from areaviz.ui.components.rows import (
     Column,
     TableContent,

@@ -21,11 +21,11 @@ from areaviz.analysis.buckets import (
     list_bucketings,
 )
 from areaviz.analysis.table import list_measures, list_metadata_columns
+from areaviz.app.texts import draw_lazy_expander
 from areaviz.draw.charts import draw_bars
 from areaviz.draw.labels import number_text
 from areaviz.ui.analyse.brush import draw_filter_table, read_mark_number
 from areaviz.ui.analyse.state import AnalysePage, RowFilter, clear_filter, filter_rows
-from areaviz.ui.app.table import draw_lazy_expander
 from areaviz.ui.components.rows import Column
 
 # Keys of widgets.

@@ -8,11 +8,12 @@ from typing import Any
 
 import streamlit as st
 
+from areaviz.app.texts import escape_markdown, pluralise, shorten_line
+from areaviz.draw.labels import escape_controls
 from areaviz.intake.columns import OF_SYSTEMS, OUTPUT, ROLES, SCORE, Column
 from areaviz.intake.joined_columns import Chosen, JoinedColumns
 from areaviz.intake.roles import list_systems
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
 
 # Session key: the files to which the choice applies, the chosen roles, and whether it is open.
 CHOICE_KEY = "analyse_column_choice"
@@ -127,7 +128,7 @@ def _draw_system_input(column: Column, systems: list[str]) -> None:
             key=key,
             index=None,
             placeholder="Choose the system",
-            format_func=visible,
+            format_func=escape_controls,
             label_visibility="collapsed",
             on_change=_apply_system_name,
             args=(column,),

@@ -17,6 +17,8 @@ from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.reader_files import ReaderFiles, set_id
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.table import score_columns, score_measure
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import escape_markdown, pluralise
 from areaviz.intake.dataset_builder import BuiltDataset, build_dataset
 from areaviz.intake.files import FORMATS
 from areaviz.intake.joined_columns import Chosen, JoinedColumns, open_files
@@ -27,8 +29,6 @@ from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import InputError, without_traceback
 from areaviz.ui.analyse.column_chooser import draw_column_chooser, read_chosen_roles
 from areaviz.ui.analyse.state import FOLDER, FOLDER_PREFIX, SAMPLES, UPLOAD, AnalysePage
-from areaviz.ui.app.markdown import escape_markdown, pluralise
-from areaviz.ui.app.user_identity import get_user_digest
 
 # Keys of widgets.
 SOURCE_KEY, FILES_KEY_PREFIX = "analyse_source", "analyse_files"

@@ -9,6 +9,8 @@ from functools import partial
 
 import streamlit as st
 
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import escape_markdown, shorten_line, show_deferred
 from areaviz.data.raters import AUTOMATIC, is_automatic
 from areaviz.draw.labels import format_three_digits
 from areaviz.notes.error_spans import Judgement, check_length, parse_spans
@@ -27,9 +29,6 @@ from areaviz.ui.analyse.link_access import can_write
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import list_judgements, open_note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.errors import show_deferred
-from areaviz.ui.app.markdown import escape_markdown, shorten_line
-from areaviz.ui.app.user_identity import get_user_digest
 from areaviz.ui.components.error_sheet import ErrorSheet, draw_error_sheet, read_saved_errors
 
 # Keys of widgets.

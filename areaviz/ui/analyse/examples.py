@@ -9,8 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import format_table_as_csv, list_metadata_columns
+from areaviz.app.result import draw_results
+from areaviz.app.run import run_requests
+from areaviz.app.texts import escape_markdown, pluralise, show_errors
 from areaviz.backend.backend import Backend
-from areaviz.draw.labels import number_text
+from areaviz.draw.labels import escape_controls, number_text
 from areaviz.samples.dataset import Example
 from areaviz.ui.analyse.blind import has_rated_all
 from areaviz.ui.analyse.error_marking import draw_error_marking
@@ -26,9 +29,6 @@ from areaviz.ui.analyse.output_comparison import draw_text_comparison
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import list_judgements
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escape_markdown, pluralise, visible
-from areaviz.ui.app.progress import run_requests
 from areaviz.ui.components.rows import (
     Column,
     TableContent,
@@ -36,7 +36,6 @@ from areaviz.ui.components.rows import (
     get_clicked_header,
     get_clicked_row,
 )
-from areaviz.ui.results.explore import draw_results
 
 # Keys of the table, and of the container of the open example, to which a click scrolls.
 TABLE_KEY, OPEN_EXAMPLE_KEY = "analyse_table", "analyse_example"
@@ -105,7 +104,7 @@ def _list_columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str
             titles[f"output_{run}"] = f"Output{format_run_mark(run, runs)}"
         titles[f"error_{run}"] = f"Not run{format_run_mark(run, runs)}"
     titles |= {"reference": "Reference"}
-    titles |= {name: visible(title) for name, title in list_metadata_columns(table).items()}
+    titles |= {name: escape_controls(title) for name, title in list_metadata_columns(table).items()}
     titles |= {name: title for name, title in measures.items() if name not in titles}
     return {name: title for name, title in titles.items() if _has_cell_values(table, name)}
 

@@ -12,7 +12,9 @@ from areaviz.analysis.colour_groups import colour_columns, colour_groups
 from areaviz.analysis.model_comparison import find_joint_failures
 from areaviz.analysis.report_content import DEFAULT_METRIC
 from areaviz.analysis.table import list_measures, list_metadata_columns
+from areaviz.app.texts import pluralise
 from areaviz.data.metadata import MAX_CATEGORIES
+from areaviz.draw.labels import escape_controls
 from areaviz.ui.analyse.brush import draw_brushable_histogram, draw_brushable_scatter
 from areaviz.ui.analyse.state import (
     BEST_FIRST,
@@ -21,7 +23,6 @@ from areaviz.ui.analyse.state import (
     AnalysePage,
     clear_filter,
 )
-from areaviz.ui.app.markdown import pluralise, visible
 
 
 def format_run_mark(run: int, runs: int) -> str:
@@ -70,7 +71,7 @@ def draw_search_and_filter(page: AnalysePage, table: pd.DataFrame, runs: int) ->
 
 def _choose_colour_column(page: AnalysePage, table: pd.DataFrame) -> str | None:
     """Let the user choose a metadata column whose values have colours in the plot."""
-    columns = {name: visible(title) for name, title in colour_columns(table).items()}
+    columns = {name: escape_controls(title) for name, title in colour_columns(table).items()}
     if not columns:
         page.set(colour=None)
         return None
@@ -92,7 +93,7 @@ def draw_metadata_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame
     for name, title in list_metadata_columns(table).items():
         # Numbers that all differ and free texts have no values to choose from.
         if len(_list_choices(table[name])) > 1:
-            titles[name] = visible(title)
+            titles[name] = escape_controls(title)
     if not titles:
         return table
     if page.state.filter_column not in titles:
@@ -116,7 +117,7 @@ def draw_metadata_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame
         "filter_values",
         choices,
         placeholder="all values",
-        format_func=visible,
+        format_func=escape_controls,
         width=340,
     )
     if not wanted:

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import defer_errors
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.record_types import Stale
 from areaviz.ui.analyse.stored_data import list_judgements, open_note_store
-from areaviz.ui.app.errors import defer_errors
-from areaviz.ui.app.user_identity import get_user_digest
 
 # Largest number of categories in a form. Users can type any other category.
 MAX_CATEGORIES = 100

@@ -8,6 +8,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import escape_markdown, show_deferred
+from areaviz.draw.labels import escape_controls
 from areaviz.notes.annotations import SEVERITIES, Annotation, Annotations
 from areaviz.notes.ownership import SHORT_ID
 from areaviz.notes.record_types import ShownRecord, Stale
@@ -17,9 +20,6 @@ from areaviz.ui.analyse.form_parts import keep_save_error, list_offered_categori
 from areaviz.ui.analyse.link_access import can_write
 from areaviz.ui.analyse.stored_data import open_note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.errors import show_deferred
-from areaviz.ui.app.markdown import escape_markdown, visible
-from areaviz.ui.app.user_identity import get_user_digest
 
 # The prefix of the form's widget keys, and the key of the author field that all forms share.
 FORM_KEY, AUTHOR_KEY = "note_form", "note_author"
@@ -113,7 +113,7 @@ def _draw_note(
             )
         st.caption(said)
     if note.note:
-        st.text(visible(note.note))
+        st.text(escape_controls(note.note))
 
 
 def _draw_buttons(notes: Annotations, note: Annotation) -> None:
@@ -146,7 +146,7 @@ def _draw_form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) 
                 accept_new_options=True,
                 placeholder=f"{DEFAULT_TAG}, or choose or type",
                 width=230,
-                format_func=visible,
+                format_func=escape_controls,
             )
             st.selectbox(
                 "About",
@@ -246,7 +246,7 @@ def _draw_conflict(notes: Annotations) -> None:
         if note is not None:
             with st.container(border=True):
                 st.caption(escape_markdown(f"{title}: {note.tag}, {note.severity}"))
-                st.text(visible(note.note) or "no text")
+                st.text(escape_controls(note.note) or "no text")
     with st.container(horizontal=True):
         st.button("Keep theirs", on_click=_end_edit, args=("Theirs was kept.",))
         st.button("Save mine", on_click=_overwrite_saved_note, args=(notes, stale))

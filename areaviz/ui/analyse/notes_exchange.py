@@ -13,6 +13,8 @@ from areaviz.analysis.marked_error_files import FORMATS as MARKED_FORMATS
 from areaviz.analysis.marked_error_files import read_judgements, read_judgements_of_set
 from areaviz.analysis.pearmut_export import MAX_RATERS, PROTOCOLS, to_campaign
 from areaviz.analysis.wmt_export import to_wmt
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import defer_errors, pluralise, show_deferred, show_errors
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, Context, from_bytes, to_bytes
@@ -25,10 +27,7 @@ from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.link_access import draw_download_button
 from areaviz.ui.analyse.stored_data import list_judgements, open_note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.app.imports import import_once
-from areaviz.ui.app.markdown import pluralise
-from areaviz.ui.app.user_identity import get_user_digest
 
 # Session key: the error of an import of the ratings in a dataset's files.
 SET_PROBLEM_KEY = "set_marks_problem"

@@ -7,6 +7,7 @@ import streamlit as st
 
 from areaviz.analysis.model_comparison import count_wins, mean_change
 from areaviz.analysis.stored_analysis import MODELS, SET
+from areaviz.app.page import Cards
 from areaviz.draw.labels import number_text
 from areaviz.samples.paths import ANALYSIS
 from areaviz.samples.sample_sets import SAMPLE_SETS
@@ -26,7 +27,6 @@ from areaviz.ui.analyse.stored_data import (
     compute_figures,
     read_stored_rows,
 )
-from areaviz.ui.app.state import Cards
 
 MAX_LABELLED_BARS = 3
 """Number of bars with a label, besides the bar of the open sentence."""

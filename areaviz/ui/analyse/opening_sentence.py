@@ -11,10 +11,10 @@ import streamlit as st
 from areaviz.analysis.model_comparison import Gram, find_distinguishing_ngrams
 from areaviz.analysis.stored_analysis import MODELS
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
+from areaviz.app.frame import draw_page_link
+from areaviz.app.texts import escape_markdown
 from areaviz.draw.labels import number_text
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.app.frame import draw_page_link
-from areaviz.ui.app.markdown import escape_markdown
 
 CHRF_CHANGE_COLUMN = "chrf_change"
 """The column of the change from the first system to the second."""

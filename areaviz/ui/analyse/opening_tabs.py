@@ -8,14 +8,14 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.stored_analysis import MODELS, SET
+from areaviz.app.frame import draw_page_link
+from areaviz.app.page import COMPARE
 from areaviz.ui.analyse.by_bucket import draw_buckets
 from areaviz.ui.analyse.examples import draw_examples_table
 from areaviz.ui.analyse.filter import draw_kept_filter, sort_rows
 from areaviz.ui.analyse.state import EXAMPLE_PARAM, PART_PARAM, AnalysePage
 from areaviz.ui.analyse.state import SET_PARAM as SET_PARAMETER
 from areaviz.ui.analyse.system_comparison import draw_wins_and_words
-from areaviz.ui.app.frame import draw_page_link
-from areaviz.ui.app.state import COMPARE
 
 ROWS_TAB, LENGTH_TAB, WORDS_TAB = "rows", "length", "words"
 

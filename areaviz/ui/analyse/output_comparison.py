@@ -11,11 +11,11 @@ import streamlit as st
 
 from areaviz.analysis.table import list_measures
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, compare_words, find_closest_text
+from areaviz.app.texts import escape_markdown
 from areaviz.draw.labels import format_three_digits
 from areaviz.samples.dataset import Example
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.markdown import escape_markdown
 
 COMPARE_WITH_REFERENCE, COMPARE_WITH_NOTHING = "reference", "nothing"
 MAX_REFERENCES = 3

@@ -10,6 +10,8 @@ import streamlit as st
 
 from areaviz.analysis.retention import own_analyses
 from areaviz.analysis.rows import find_analyses_folder, find_rows_path, remove_rows
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import defer_errors, escape_markdown, pluralise, show_deferred, show_error
 from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.analysis_history import get_user_files
 from areaviz.ui.analyse.dataset_form import ChosenSet, delete_uploaded_files
@@ -18,9 +20,6 @@ from areaviz.ui.analyse.share_menu import draw_share_menu
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis, StoredRows, open_note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.errors import defer_errors, show_deferred, show_error
-from areaviz.ui.app.markdown import escape_markdown, pluralise
-from areaviz.ui.app.user_identity import get_user_digest
 
 PROBLEM_KEY = "analyse_kept_problem"
 

@@ -6,8 +6,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from areaviz.app.input import select_model_for_type
+from areaviz.app.options import add_options, choose_model, choose_other_model, draw_run_options
+from areaviz.app.page import Cards, choose_default_model
+from areaviz.app.run import get_backend
+from areaviz.app.texts import show_errors
 from areaviz.backend.backend import Backend
 from areaviz.cards.tasks import TASKS
+from areaviz.draw.labels import escape_controls
 from areaviz.samples.dataset import SENTENCES, TREES, Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
@@ -34,12 +40,6 @@ from areaviz.ui.analyse.stored_data import (
     remove_old_work,
 )
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.engine import get_backend
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import visible
-from areaviz.ui.app.state import Cards, choose_default_model
-from areaviz.ui.forms.model_choice import select_model_for_type
-from areaviz.ui.forms.options import add_options, choose_model, choose_other_model, draw_run_options
 
 # Largest number of outputs from files shown together; more columns cannot be compared.
 MAX_OUTPUT_SYSTEMS = 6
@@ -168,7 +168,7 @@ def _choose_outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple
             "outputs",
             names,
             max_selections=MAX_OUTPUT_SYSTEMS,
-            format_func=visible,
+            format_func=escape_controls,
             help="With two, themes are about where one is worse than the other.",
         )
         names = [name for name in names if name in page.state.outputs]

@@ -19,6 +19,7 @@ from areaviz.analysis.report import report_page
 from areaviz.analysis.report_content import MAX_SYSTEMS, Report
 from areaviz.analysis.table import with_scores
 from areaviz.analysis.themes.theme import Themes
+from areaviz.app.texts import draw_text_table
 from areaviz.draw.labels import number_text
 from areaviz.notes.error_spans import Judgement
 from areaviz.ui.analyse.filter import format_run_mark
@@ -27,7 +28,6 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import build_examples_table, open_note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.theme_causes import list_known_causes
-from areaviz.ui.app.table import draw_text_table
 
 MAX_ERROR_KINDS = 12
 

@@ -8,6 +8,7 @@ import streamlit as st
 from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.table import WHOLE_SET_METRICS, list_measures
 from areaviz.analysis.themes.theme import Themes
+from areaviz.app.texts import draw_text_table, escape_markdown
 from areaviz.backend.backend import Backend
 from areaviz.draw.labels import format_three_digits
 from areaviz.ui.analyse.blind import draw_alias_key, drop_measures
@@ -40,8 +41,6 @@ from areaviz.ui.analyse.system_comparison import choose_pair, draw_system_compar
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.themes import draw_themes
 from areaviz.ui.analyse.untrained_comparison import describe_untrained_models
-from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.table import draw_text_table
 
 
 def draw_results(

@@ -10,6 +10,8 @@ import streamlit as st
 from areaviz.analysis.jobs import FairScheduler, Job
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse_dataset
+from areaviz.app.run import get_user_id, get_visitor
+from areaviz.app.texts import defer_errors, escape_markdown, pluralise, show_deferred, show_error
 from areaviz.backend.backend import Backend, Caller
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.record import Trace
@@ -18,10 +20,7 @@ from areaviz.ui.analyse.analysis_history import save_to_history
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
-from areaviz.ui.app.errors import defer_errors, show_deferred, show_error
 from areaviz.ui.app.jobs import get_jobs
-from areaviz.ui.app.markdown import escape_markdown, pluralise
-from areaviz.ui.app.user_identity import get_user_id, get_visitor
 
 # Session key: the reason why an analysis was not started.
 START_PROBLEM_KEY = "analyse_not_begun"

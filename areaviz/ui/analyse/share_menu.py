@@ -7,15 +7,22 @@ from collections.abc import Sequence
 import streamlit as st
 
 from areaviz.analysis.shared_links import Mode, SharedAnalysis, SharedLink, Visit
+from areaviz.app.page import build_link_params
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import (
+    defer_errors,
+    escape_markdown,
+    pluralise,
+    shorten_line,
+    show_deferred,
+    show_errors,
+)
+from areaviz.draw.labels import escape_controls
 from areaviz.ui.analyse.analysis_history import get_user_files
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.link_access import get_shared_links
 from areaviz.ui.analyse.state import EXAMPLE_PARAM, SHARE_PARAM, AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
-from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
-from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
-from areaviz.ui.app.state import build_link_params
-from areaviz.ui.app.user_identity import get_user_digest
 
 # Session keys: the token of the latest link, and the error message.
 MADE_LINK_KEY, PROBLEM_KEY = "analyse_share_made", "analyse_share_problem"
@@ -59,7 +66,9 @@ def _make_link(
             get_user_files().open_set(chosen.address)
         names = []
         for name, written in chosen.outputs.items():
-            if any((one.title, one.outputs) == (visible(name), written) for one in analyses):
+            if any(
+                (one.title, one.outputs) == (escape_controls(name), written) for one in analyses
+            ):
                 names.append(name)
         analysis = SharedAnalysis(
             chosen.dataset.digest,

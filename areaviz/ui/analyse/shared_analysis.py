@@ -13,6 +13,9 @@ import streamlit as st
 from areaviz.analysis.reader_files import ReaderFiles
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedAnalysis, SharedLink
+from areaviz.app.page import Cards
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import escape_markdown, pluralise, show_errors
 from areaviz.backend.backend import Backend
 from areaviz.cards.card import describe_replacements, find_successor
 from areaviz.samples.sample_sets import SAMPLE_SETS
@@ -26,10 +29,6 @@ from areaviz.ui.analyse.state import EXAMPLE_PARAM, FOLDER_PREFIX, SHARE_PARAM, 
 from areaviz.ui.analyse.stored_data import Analysis, build_model_analysis, build_outputs_analysis
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.themes import ANY_CONTENT
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escape_markdown, pluralise
-from areaviz.ui.app.state import Cards
-from areaviz.ui.app.user_identity import get_user_digest
 
 # Session key: the id of the link whose dataset was read, with the dataset.
 SHARED_SET_KEY = "analyse_shared_set"

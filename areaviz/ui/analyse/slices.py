@@ -9,17 +9,22 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import CIDER
+from areaviz.app.run import get_user_digest
+from areaviz.app.texts import (
+    defer_errors,
+    draw_lazy_expander,
+    pluralise,
+    shorten_line,
+    show_deferred,
+)
 from areaviz.data.metadata import list_categories
+from areaviz.draw.labels import escape_controls
 from areaviz.notes.slices import Slice
 from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.filter import format_run_mark
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import StoredRows, compute_figures, open_note_store
-from areaviz.ui.app.errors import defer_errors, show_deferred
-from areaviz.ui.app.markdown import pluralise, shorten_line, visible
-from areaviz.ui.app.table import draw_lazy_expander
-from areaviz.ui.app.user_identity import get_user_digest
 
 # Keys of widgets.
 SLICE_NAME_KEY, SLICE_TABLE_KEY = "analyse_slice_name", "slices"
@@ -74,7 +79,7 @@ def draw_slice_filter(page: AnalysePage, table: pd.DataFrame, slices: Slices) ->
     """Draw the choice of a slice if there are any, and return the rows of the chosen one."""
     if not slices:
         return table
-    titles = {"": WHOLE_SET_TITLE} | {name: visible(name) for name in slices}
+    titles = {"": WHOLE_SET_TITLE} | {name: escape_controls(name) for name in slices}
     name = page.choose(st.selectbox, "Slice", "slice", titles, width=260)
     return table[table.index.isin(slices[name])] if name else table
 
@@ -105,7 +110,7 @@ def draw_slice_menu(digest: str, chosen: pd.DataFrame) -> None:
                 list(own),
                 index=None,
                 placeholder="Choose a slice",
-                format_func=visible,
+                format_func=escape_controls,
             )
             st.button(
                 "Remove the slice",
@@ -178,12 +183,12 @@ def _build_slice_row(
     """Return one row of the table. `places` is None for all examples."""
     dataset = runs[0].dataset
     count = len(dataset.examples if places is None else places)
-    row: dict[str, object] = {"Slice": visible(name), "Examples": count}
+    row: dict[str, object] = {"Slice": escape_controls(name), "Examples": count}
     found = [compute_figures(run, places) for run in runs]
     for key, title in METRIC_TITLES.items():
         for run, values in enumerate(found):
             if key in values:
                 row[title + format_run_mark(run, len(runs))] = values[key]
     tags = open_note_store().notes.count_tags(dataset.digest, places)
-    row["Notes"] = ", ".join(f"{visible(tag)} {count}" for tag, count in tags.items())
+    row["Notes"] = ", ".join(f"{escape_controls(tag)} {count}" for tag, count in tags.items())
     return row

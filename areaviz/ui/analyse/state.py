@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from areaviz.analysis.reader_files import is_set_id
+from areaviz.app.options import ModelState
+from areaviz.app.page import TOUR, Link, Page
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.trace.errors import MAX_POSITION, shorten
-from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import TOUR, Link
-from areaviz.ui.forms.options import ModelState
 
 SAMPLES, UPLOAD, FOLDER = "Samples", "Upload", "Folder"
 WORST_FIRST, BEST_FIRST, DATASET_ORDER = "worst", "best", "given"

@@ -17,7 +17,9 @@ from areaviz.analysis.rows import RowFile, find_analyses_folder, find_rows_path
 from areaviz.analysis.run import hash_outputs, make_header, make_rows_from_outputs
 from areaviz.analysis.stored_analysis import find_stored_analysis
 from areaviz.analysis.table import build_table, summarise_table
+from areaviz.app.run import get_user_digest
 from areaviz.cards.card import Card
+from areaviz.draw.labels import escape_controls
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.judgements import Judgements
@@ -27,8 +29,6 @@ from areaviz.samples.dataset import Dataset
 from areaviz.shares.keeping import keep_days
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.link_access import check_writing, is_guest
-from areaviz.ui.app.markdown import visible
-from areaviz.ui.app.user_identity import get_user_digest
 
 # Seconds that results computed from rows are cached, and between deletions of old work.
 SECONDS_PER_HOUR = 3600
@@ -78,7 +78,7 @@ def build_outputs_analysis(
     name: str, outputs: tuple[str | None, ...], scores: Mapping[str, Sequence[float]]
 ) -> Analysis:
     """Return the analysis of another system's outputs, with its scores from files."""
-    return Analysis(visible(name), outputs=outputs, scores=scores)
+    return Analysis(escape_controls(name), outputs=outputs, scores=scores)
 
 
 @dataclass(frozen=True, slots=True)

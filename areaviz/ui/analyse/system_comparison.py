@@ -15,11 +15,10 @@ from areaviz.analysis.model_comparison import (
     mean_change,
 )
 from areaviz.analysis.table import list_measures, with_changes
-from areaviz.draw.labels import number_text
+from areaviz.app.texts import draw_lazy_expander, draw_text_table, escape_markdown
+from areaviz.draw.labels import escape_controls, number_text
 from areaviz.ui.analyse.brush import draw_filter_table
 from areaviz.ui.analyse.state import AnalysePage, RowFilter
-from areaviz.ui.app.markdown import escape_markdown, visible
-from areaviz.ui.app.table import draw_lazy_expander, draw_text_table
 from areaviz.ui.components.rows import Column
 
 # Keys of widgets.
@@ -34,7 +33,7 @@ def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -
     if len(titles) < 3:
         page.set(first=0, second=1)
         return table
-    names = {number: visible(title) for number, title in enumerate(titles)}
+    names = {number: escape_controls(title) for number, title in enumerate(titles)}
     with st.container(horizontal=True, gap="medium"):
         second = page.choose(st.selectbox, "Compare", "second", names, width=260)
         others = {number: name for number, name in names.items() if number != second}

@@ -11,14 +11,12 @@ from areaviz.analysis.themes.causes import Cause, Runner, find_cause
 from areaviz.analysis.themes.causes_of_lists import Causes, is_about_input, make_cause_key
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.app.run import draw_progress, get_visitor
+from areaviz.app.texts import escape_markdown, show_errors
 from areaviz.backend.backend import Backend, Caller
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.progress import draw_progress
-from areaviz.ui.app.user_identity import get_visitor
 
 # Session key: causes found, by theme. Only the latest MAX_KEPT_CAUSES are kept.
 CAUSES_KEY = "analyse_causes"

@@ -17,6 +17,7 @@ from areaviz.analysis.themes.list_texts import (
 from areaviz.analysis.themes.material import MIN_EXAMPLES, Material
 from areaviz.analysis.themes.table_themes import collect_material, find_themes_of_table
 from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.app.texts import escape_markdown, shorten_line, show_errors
 from areaviz.backend.backend import Backend
 from areaviz.samples.dataset import Dataset
 from areaviz.ui.analyse.link_access import can_write
@@ -30,8 +31,6 @@ from areaviz.ui.analyse.theme_causes import (
     draw_cause,
     draw_cause_button,
 )
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escape_markdown, shorten_line
 
 # Number of themes per list shown at once. The rest are in an expander.
 MAX_SHOWN_THEMES = 6

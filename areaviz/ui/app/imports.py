@@ -8,8 +8,8 @@ from typing import NamedTuple
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from areaviz.app.texts import show_error
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.app.errors import show_error
 
 
 class _Result(NamedTuple):

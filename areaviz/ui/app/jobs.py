@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from areaviz.analysis.jobs import Jobs
+from areaviz.app.run import BackgroundWork
 from areaviz.backend.costs import find_mark
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.work import BackgroundWork
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)

@@ -6,11 +6,11 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from areaviz.app.components import get_component, get_report
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, Judgement
 from areaviz.show.grid.grid import encode_webp
 from areaviz.trace.request import Picture
-from areaviz.ui.app.component import get_component, get_report
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from areaviz.ui.app.component import get_component, get_report, ignore_report
-from areaviz.ui.app.markdown import visible
+from areaviz.app.components import get_component, get_report, ignore_report
+from areaviz.draw.labels import escape_controls
 
 HEIGHT_PX = 340
 
@@ -66,15 +66,17 @@ def draw_rows(
     """
     columns = []
     for one in shown.columns:
-        columns.append({"title": visible(one.title), "name": one.name, "number": one.is_number})
+        columns.append(
+            {"title": escape_controls(one.title), "name": one.name, "number": one.is_number}
+        )
     order = None
     if shown.sorted_by is not None:
         name, rises = shown.sorted_by
         order = [name, "ascending" if rises else "descending"]
     data = {
-        "label": visible(label),
+        "label": escape_controls(label),
         "columns": columns,
-        "rows": [[visible(cell) for cell in row] for row in shown.cells],
+        "rows": [[escape_controls(cell) for cell in row] for row in shown.cells],
         "ids": list(shown.ids),
         "chosen": shown.chosen,
         "sorted": order,

@@ -11,6 +11,10 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from areaviz.app.components import draw_ribbon
+from areaviz.app.page import build_link_params, make_names_unique
+from areaviz.app.run import get_backend
+from areaviz.app.texts import escape_markdown, get_language_params, sentence, show_errors
 from areaviz.show.message import SITE, choose_first_focus
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
@@ -18,13 +22,6 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request, from_params
-from areaviz.ui.app.engine import get_backend
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.language import get_language_params, sentence
-from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.app.page import make_names_unique
-from areaviz.ui.app.state import build_link_params
-from areaviz.ui.components.ribbon import draw_ribbon
 from areaviz.ui.tour.step_texts import format_percent, get_span_text
 
 EXERCISE_PARAM = "exercise"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from areaviz.app.frame import add_styles
+from areaviz.app.home import load_hero_trace
+from areaviz.app.run import get_backend
+from areaviz.app.texts import remove_language, sentence, show_errors
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.ui.app.engine import get_backend
-from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.frame import add_styles
-from areaviz.ui.app.language import remove_language, sentence
-from areaviz.ui.home.hero import load_hero_trace
 from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
 from areaviz.ui.teach.exercise import EXERCISE_PARAM, draw_exercise, draw_exercise_maker
 from areaviz.ui.teach.plan import (

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlencode
 
+from areaviz.app.page import VIEW, WHAT_IF, build_link_params
+from areaviz.app.texts import add_language, get_language, sentence
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.show.message import SITE, choose_first_focus
 from areaviz.texts.catalogue import use_decimal_mark
@@ -18,8 +20,6 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import add_language, get_language, sentence
-from areaviz.ui.app.state import VIEW, WHAT_IF, build_link_params
 from areaviz.ui.teach.debate_runs import DEBATED_LAYER, HIDDEN_WORD, DebateRuns, get_output_text
 from areaviz.ui.tour.step_texts import format_percent, get_span_text, list_top_areas
 

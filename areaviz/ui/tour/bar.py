@@ -6,16 +6,15 @@ from dataclasses import asdict, replace
 
 import streamlit as st
 
+from areaviz.app.components import get_component
+from areaviz.app.frame import add_styles
+from areaviz.app.home import load_hero_trace
+from areaviz.app.page import TOUR, get_open_page
+from areaviz.app.result import get_last_result
+from areaviz.app.run import get_backend
+from areaviz.app.texts import add_language, sentence
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.ui.app.component import get_component
-from areaviz.ui.app.engine import get_backend
-from areaviz.ui.app.frame import add_styles
-from areaviz.ui.app.language import add_language, sentence
-from areaviz.ui.app.page import get_open_page
-from areaviz.ui.app.state import TOUR
-from areaviz.ui.home.hero import load_hero_trace
-from areaviz.ui.results.result_page import get_last_result
 from areaviz.ui.tour.steps import (
     END_STEP,
     LAST_STEP,

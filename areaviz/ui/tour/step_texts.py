@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from areaviz.app.texts import sentence
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.query import Attended, top_areas
 from areaviz.trace.record import AttentionMap, Field
-from areaviz.ui.app.language import sentence
 
 
 def quote_text(text: str) -> str:

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from areaviz.app.page import TOUR, build_link_params
+from areaviz.app.texts import add_language, sentence
 from areaviz.samples.reasoning import STORIES
 from areaviz.show.message import SITE, choose_first_focus, choose_first_item
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import Attended, find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import add_language, sentence
-from areaviz.ui.app.state import TOUR, build_link_params
 from areaviz.ui.tour.step_texts import (
     describe_place,
     format_percent,

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
+from areaviz.app.page import Page
 from areaviz.ui.analyse import brush
 from areaviz.ui.analyse.brush import (
     draw_brushable_histogram,
@@ -16,7 +17,6 @@ from areaviz.ui.analyse.brush import (
     read_mark_number,
 )
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.app.page import Page
 
 TABLE = pd.DataFrame(
     {"name": list("abcd"), "bleu_0": [0.0, 50.0, np.nan, 100.0], "bleu_1": [5.0, 60.0, 70.0, 80.0]},

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table, build_word_table
+from areaviz.app.page import Page
 from areaviz.ui.analyse.by_bucket import Buckets
 from areaviz.ui.analyse.filter import draw_kept_filter
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.app.page import Page
 
 TABLE = pd.DataFrame(
     {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from areaviz.app.page import Link
 from areaviz.ui.analyse.state import FOLDER, SAMPLES, UPLOAD, AnalyseState
-from areaviz.ui.app.state import Link
 from tests.pages.folder import card
 
 CARDS = {name: card(name, "area") for name in ("one", "two")}

@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from areaviz.app.run import BYTES_PER_MIB, Budget, get_disk_budget, run_requests
 from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.app.budget import BYTES_PER_MIB, Budget, get_disk_budget
-from areaviz.ui.app.progress import run_requests
 from tests import fakes
 
 ANNA, BORIS = Visitor("a" * 32), Visitor("b" * 32)
@@ -144,7 +143,7 @@ def test_non_numeric_setting_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_requested_traces_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = fakes.trace()
     budget = Budget(trace.nbytes, "attention")
-    monkeypatch.setattr("areaviz.ui.app.progress.get_memory_budget", lambda: budget)
+    monkeypatch.setattr("areaviz.app.run.get_memory_budget", lambda: budget)
 
     class Backend:
         def trace(self, request: object, progress: object, caller: object) -> object:

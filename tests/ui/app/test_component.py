@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import streamlit as st
 
+from areaviz.app import components
 from areaviz.show.parts import read_parts
-from areaviz.ui.app import component
 
 
 def test_component_module_exports_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -16,7 +16,7 @@ def test_component_module_exports_its_entry_point(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         st.components.v2, "component", lambda name, **given: told.update(given, name=name)
     )
-    component.register_component.__wrapped__("grid", "en")
+    components.register_component.__wrapped__("grid", "en")
     made = read_parts("grid")
     assert told == {"name": "areaviz.grid", "html": made.html, "css": made.css, "js": told["js"]}
     assert told["js"].startswith(made.js) and told["js"].rstrip().endswith("export default mount;")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.run import TOKEN_FILE_VARIABLE, open_backend
 from areaviz.backend.access import compute_digest
 from areaviz.backend.backend import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.server import Api
 from areaviz.trace.errors import BackendError
-from areaviz.ui.app.engine import TOKEN_FILE_VARIABLE, open_backend
 from tests.pages.conftest import APP, drawn_texts, shown
 from tests.server.models import TOKEN, FakeModels
 from tests.server.server import serving

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.texts import remove_folders, show_errors
 from areaviz.cards.card import read_card
 from areaviz.trace.errors import BackendError
 from areaviz.trace.safe_files import write_whole
-from areaviz.ui.app.errors import remove_folders, show_errors
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_without_folders_keeps_file_names(sentence: str, shown: str | None) -> N
 
 
 def failing_page() -> None:
-    from areaviz.ui.app.errors import show_error
+    from areaviz.app.texts import show_error
     from tests.ui.app.test_errors import sentences
 
     for sentence in sentences():

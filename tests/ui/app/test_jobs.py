@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from areaviz.analysis.jobs import Job, Jobs
+from areaviz.app import run as work_module
+from areaviz.app.run import BYTES_PER_MIB, Budget, describe_work
 from areaviz.backend.costs import find_mark
 from areaviz.cli.operator import format_values
 from areaviz.ui.app import jobs as jobs_module
-from areaviz.ui.app import work as work_module
-from areaviz.ui.app.budget import BYTES_PER_MIB, Budget
-from areaviz.ui.app.work import describe_work
 
 
 def until_stopped(job: Job) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.app import language
-from areaviz.ui.app.state import State
+from areaviz.app import texts
+from areaviz.app.page import State
 from tests.pages.conftest import APP
 
 
@@ -39,8 +39,7 @@ def test_links_carry_a_chosen_language() -> None:
 
 
 def script() -> None:
-    from areaviz.ui.app.page import Page
-    from areaviz.ui.app.state import State
+    from areaviz.app.page import Page, State
 
     page = Page("translate", "", State())
     page.follow_url({})
@@ -65,20 +64,20 @@ def test_browser_sets_the_default_language(
 
     context = Context()
     context.locale = locale
-    monkeypatch.setattr(language.st, "context", context)
-    monkeypatch.setattr(language, "is_drawing_page", lambda: True)
-    assert language.get_language() == found
-    assert language.get_language_params() == {}
+    monkeypatch.setattr(texts.st, "context", context)
+    monkeypatch.setattr(texts, "is_drawing_page", lambda: True)
+    assert texts.get_language() == found
+    assert texts.get_language_params() == {}
 
 
 def test_language_outside_the_app_is_english() -> None:
-    assert language.get_language() == "en"
-    assert language.get_language_params() == {}
+    assert texts.get_language() == "en"
+    assert texts.get_language_params() == {}
 
 
 def test_language_is_added_before_the_anchor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(language, "get_language_params", lambda: {"lang": "de"})
-    found = [language.add_language(one) for one in ("./", "./a?b=1", "./a?b=1#c", "./a#c")]
+    monkeypatch.setattr(texts, "get_language_params", lambda: {"lang": "de"})
+    found = [texts.add_language(one) for one in ("./", "./a?b=1", "./a?b=1#c", "./a#c")]
     assert found == ["./?lang=de", "./a?b=1&lang=de", "./a?b=1&lang=de#c", "./a?lang=de#c"]
-    monkeypatch.setattr(language, "get_language_params", dict)
-    assert language.add_language("./a#c") == "./a#c"
+    monkeypatch.setattr(texts, "get_language_params", dict)
+    assert texts.add_language("./a#c") == "./a#c"

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
+from areaviz.app.texts import escape_markdown, shorten_line
+from areaviz.draw.labels import escape_controls
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
     ],
 )
 def test_invisible_characters_are_named_and_rest_is_kept(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert escape_controls(text) == shown
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126) | st.just(" "), max_size=40))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.four_ways import MechanismsState
+from areaviz.app.page import ALL_HEADS, TITLES, Link, Page, State
+from areaviz.app.tasks import CaptionState, TranslateState
+from areaviz.app.translate_picture import PictureTranslationState
 from areaviz.cards.card import FORMER_MODELS
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.page import TITLES, Page
-from areaviz.ui.app.state import ALL_HEADS, Link, State
-from areaviz.ui.forms.caption_form import CaptionState
-from areaviz.ui.forms.mechanisms_form import MechanismsState
-from areaviz.ui.forms.picture_translation_form import PictureTranslationState
-from areaviz.ui.forms.translate_form import TranslateState
 from tests.pages import folder
 from tests.pages.conftest import APP
 
@@ -22,8 +20,8 @@ CARDS = {"char-area": folder.card("char-area", "area")}
 def script() -> None:
     import streamlit as st
 
-    from areaviz.ui.app.page import Page
-    from areaviz.ui.forms.translate_form import TranslateState
+    from areaviz.app.page import Page
+    from areaviz.app.tasks import TranslateState
 
     page = Page("translate", "", TranslateState())
     if not st.checkbox("Hide"):
@@ -94,8 +92,8 @@ def test_link_without_focus_opens_the_default() -> None:
 def addressed() -> None:
     import streamlit as st
 
-    from areaviz.ui.app.page import Page
-    from areaviz.ui.forms.translate_form import TranslateState
+    from areaviz.app.page import Page
+    from areaviz.app.tasks import TranslateState
     from tests.pages import folder
 
     page = Page("translate", "", TranslateState())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from areaviz.app.run import run_requests
 from areaviz.backend.backend import OWN_WORK, Caller
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.app.progress import run_requests
 from tests import fakes
 
 
@@ -43,7 +43,7 @@ class Half(fakes.FakeBackend):
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Place:
     made = Place()
-    monkeypatch.setattr("areaviz.ui.app.progress.st.empty", lambda: made)
+    monkeypatch.setattr("areaviz.app.run.st.empty", lambda: made)
     return made
 
 

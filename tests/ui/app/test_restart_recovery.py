@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from areaviz.ui.app import restart_recovery
+from areaviz.app import frame
 
 METHOD = WidgetState(id="$$ID-0-method", string_value="beam")
 BEAM = WidgetState(id="$$ID-1-beam", int_value=7)
@@ -42,25 +42,25 @@ def test_values_are_sent_again_until_all_are_applied(
         raise Rerun
 
     monkeypatch.setattr(st, "session_state", session)
-    monkeypatch.setattr(restart_recovery, "get_session_id", lambda: "one")
-    monkeypatch.setattr(restart_recovery, "take_unread_widgets", lambda: [METHOD, BEAM])
-    monkeypatch.setattr(restart_recovery, "is_drawn", lambda widget: widget in drawn)
-    monkeypatch.setattr(restart_recovery, "rerun_with", rerun_with)
+    monkeypatch.setattr(frame, "get_session_id", lambda: "one")
+    monkeypatch.setattr(frame, "take_unread_widgets", lambda: [METHOD, BEAM])
+    monkeypatch.setattr(frame, "is_drawn", lambda widget: widget in drawn)
+    monkeypatch.setattr(frame, "rerun_with", rerun_with)
     mounted = SimpleNamespace(back=None)
-    monkeypatch.setattr(restart_recovery, "get_component", lambda name: lambda **given: mounted)
+    monkeypatch.setattr(frame, "get_component", lambda name: lambda **given: mounted)
 
-    restart_recovery.stash_browser_values()
+    frame.stash_browser_values()
     with pytest.raises(Rerun):
-        restart_recovery.apply_stashed_values(is_open=True)
-    restart_recovery.stash_browser_values()
+        frame.apply_stashed_values(is_open=True)
+    frame.stash_browser_values()
     drawn.append(BEAM)  # the beam width is drawn once the method is known
     with pytest.raises(Rerun):
-        restart_recovery.apply_stashed_values(is_open=True)
+        frame.apply_stashed_values(is_open=True)
     assert chosen == [METHOD, BEAM]
     session.told.clear()
-    restart_recovery.stash_browser_values()
+    frame.stash_browser_values()
     assert session.told == ["method", "beam"], "the browser may have missed the last drawing"
-    restart_recovery.apply_stashed_values(is_open=True)
+    frame.apply_stashed_values(is_open=True)
     session.told.clear()
-    restart_recovery.stash_browser_values()
+    frame.stash_browser_values()
     assert session.told == []

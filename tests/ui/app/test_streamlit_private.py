@@ -7,7 +7,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.app import streamlit_private
+from areaviz.app import run
 
 
 def script() -> None:
@@ -16,7 +16,7 @@ def script() -> None:
     from streamlit.proto.WidgetStates_pb2 import WidgetState
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-    from areaviz.ui.app import streamlit_private
+    from areaviz.app import run as streamlit_private
 
     state = st.session_state
     state.setdefault("heard", [])
@@ -46,7 +46,7 @@ def brought() -> None:
     from streamlit.proto.WidgetStates_pb2 import WidgetState
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-    from areaviz.ui.app import streamlit_private
+    from areaviz.app import run as streamlit_private
 
     context = get_script_run_ctx()
     assert context is not None
@@ -63,36 +63,34 @@ def test_unread_widget_values_are_taken_once() -> None:
 
 
 def test_functions_return_nothing_outside_a_session() -> None:
-    assert streamlit_private.get_session_id() is None
-    assert not streamlit_private.is_drawing_page()
-    assert streamlit_private.take_unread_widgets() == []
-    assert not streamlit_private.is_drawn(WidgetState(id="one"))
+    assert run.get_session_id() is None
+    assert not run.is_drawing_page()
+    assert run.take_unread_widgets() == []
+    assert not run.is_drawn(WidgetState(id="one"))
 
 
 def test_pages_folder_is_left_once() -> None:
     before = PagesManager.uses_pages_directory
     try:
         PagesManager.uses_pages_directory = True
-        assert streamlit_private.leave_pages_folder() and not streamlit_private.leave_pages_folder()
+        assert run.leave_pages_folder() and not run.leave_pages_folder()
     finally:
         PagesManager.uses_pages_directory = before
 
 
 def test_files_of_an_ended_app_are_recognised() -> None:
     widget = WidgetState(id="one")
-    assert not streamlit_private.has_files(widget)
+    assert not run.has_files(widget)
     widget.file_uploader_state_value.uploaded_file_info.add(file_id="1", name="a.png")
-    assert streamlit_private.has_files(widget)
-    assert streamlit_private.is_file_gone(DeletedFile("1")) and not streamlit_private.is_file_gone(
-        None
-    )
+    assert run.has_files(widget)
+    assert run.is_file_gone(DeletedFile("1")) and not run.is_file_gone(None)
 
 
 def changed() -> None:
     """Show whether the run began with a change of a widget."""
     import streamlit as st
 
-    from areaviz.ui.app import streamlit_private
+    from areaviz.app import run as streamlit_private
 
     st.text(str(streamlit_private.has_widget_change()))
     st.checkbox("Own")

@@ -8,7 +8,7 @@ import sys
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.app.table import are_empty, are_numbers
+from areaviz.app.texts import are_empty, are_numbers
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_column_of_dashes_says_nothing() -> None:
 
 def test_column_with_dashes_is_aligned_with_numbers() -> None:
     def script() -> None:
-        from areaviz.ui.app.table import draw_text_table
+        from areaviz.app.texts import draw_text_table
 
         draw_text_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"], "chrF": ["–", "–"]})
 
@@ -51,7 +51,7 @@ def test_column_with_dashes_is_aligned_with_numbers() -> None:
 
 def test_cells_are_shown_unchanged() -> None:
     def script() -> None:
-        from areaviz.ui.app.table import draw_text_table
+        from areaviz.app.texts import draw_text_table
 
         draw_text_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"]})
 
@@ -63,7 +63,7 @@ def test_cells_are_shown_unchanged() -> None:
 
 def test_table_without_numbers_is_drawn() -> None:
     def script() -> None:
-        from areaviz.ui.app.table import draw_text_table
+        from areaviz.app.texts import draw_text_table
 
         draw_text_table({"Model": ["a"], "Keys": ["mean"]})
 
@@ -73,6 +73,6 @@ def test_table_without_numbers_is_drawn() -> None:
 
 @pytest.mark.long
 def test_page_without_table_does_not_import_pandas() -> None:
-    code = "import sys, areaviz.ui.results.result_page; print('pandas' in sys.modules)"
+    code = "import sys, areaviz.app.result; print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.components import Selection, build_mounted
 from areaviz.trace.request import Focus
-from areaviz.ui.components.ribbon import Selection, build_mounted
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -17,8 +17,8 @@ FOCUS = Focus("encoder-decoder")
 def page() -> None:
     import streamlit as st
 
+    from areaviz.app.components import draw_grid
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.ribbon import draw_grid
     from tests import fakes
 
     trace = st.session_state.setdefault("trace", fakes.caption_trace())

@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 def page() -> None:
     import streamlit as st
 
+    from areaviz.app.components import draw_sound_player
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.items import draw_sound_player
     from tests import fakes
 
     items = tuple(st.session_state.get("items", ()))

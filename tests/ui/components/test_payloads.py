@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from areaviz.app.components import PayloadCache, compute_input_digest
 from areaviz.show.grid.grid import make_grid_payload
 from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.payloads import PayloadCache, compute_input_digest
 from tests import fakes
 
 SITE = "encoder-decoder"

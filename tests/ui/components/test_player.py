@@ -7,19 +7,19 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app import components as component
+from areaviz.app.texts import escape_markdown
 from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
-from areaviz.ui.app.markdown import escape_markdown
-from areaviz.ui.components import player as component
 from tests import fakes
 
 
 def page() -> None:
     import streamlit as st
 
+    from areaviz.app.chart import draw_view_chart
     from areaviz.show.views import VIEWS
     from areaviz.trace.request import Focus
-    from areaviz.ui.results.chart import draw_view_chart
     from tests import fakes
 
     trace = fakes.caption_trace("a small red circle")

@@ -8,11 +8,11 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app import components as component
+from areaviz.app.components import MountedComponent, Selection
+from areaviz.app.focus import apply_click
 from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.request import Focus
-from areaviz.ui.components import ribbon as component
-from areaviz.ui.components.ribbon import MountedComponent, Selection
-from areaviz.ui.results.shared_focus import apply_click
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -119,8 +119,8 @@ def test_sessions_share_the_data_of_a_trace() -> None:
 def page() -> None:
     import streamlit as st
 
+    from areaviz.app.components import draw_ribbon
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.ribbon import draw_ribbon
     from tests import fakes
 
     trace = st.session_state.setdefault("trace", fakes.trace())

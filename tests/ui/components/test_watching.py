@@ -12,8 +12,8 @@ from tests.messages import header_of
 def page() -> None:
     import streamlit as st
 
+    from areaviz.app.components import draw_film_strip
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.items import draw_film_strip
     from tests.interactive.test_film_strip import trace
 
     items = tuple(st.session_state.get("items", ()))

@@ -7,10 +7,7 @@ from dataclasses import replace
 import pytest
 import streamlit as st
 
-from areaviz.cards.card import Card
-from areaviz.samples.own_media import PICTURE_SAMPLES, get_picture_sample
-from areaviz.ui.app.page import Page
-from areaviz.ui.forms.model_choice import (
+from areaviz.app.input import (
     FIRST_SAMPLES,
     choose_first_sample,
     get_picture_type,
@@ -18,7 +15,10 @@ from areaviz.ui.forms.model_choice import (
     select_model_for_type,
     warn_of_picture_type,
 )
-from areaviz.ui.forms.options import ModelState
+from areaviz.app.options import ModelState
+from areaviz.app.page import Page
+from areaviz.cards.card import Card
+from areaviz.samples.own_media import PICTURE_SAMPLES, get_picture_sample
 from tests.pages import folder
 
 PAGE = Page("translate", "", ModelState())

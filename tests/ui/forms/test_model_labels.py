@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from areaviz.app.options import MAX_LABEL_CHARACTERS, shorten_titles
 from areaviz.cards.card import read_card
 from areaviz.samples.paths import CHECKPOINTS
-from areaviz.ui.forms.model_labels import MAX_LABEL_CHARACTERS, shorten_titles
 
 # Four ways names its readers by itself.
 TASKS = ("caption", "translation", "picture translation", "reading", "speech", "video", "parsing")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.forms.options import AS_TRAINED, describe_area_size, find_counterpart
+from areaviz.app.options import AS_TRAINED, describe_area_size, find_counterpart
 from tests.pages import folder
 
 EXTENT = "{size} neighbouring items"
@@ -49,8 +49,8 @@ def test_caption_describes_effect_of_single_items() -> None:
 def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs without this file's imports
     from dataclasses import replace
 
-    from areaviz.ui.app.page import Page
-    from areaviz.ui.forms.options import ModelState, draw_run_options
+    from areaviz.app.options import ModelState, draw_run_options
+    from areaviz.app.page import Page
     from tests.pages import folder
 
     page = Page("translate", "", ModelState(area_size=chosen))

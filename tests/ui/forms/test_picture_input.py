@@ -10,15 +10,14 @@ import streamlit as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app import components as component
+from areaviz.app import input
+from areaviz.app.components import Thumbnail
+from areaviz.app.input import CAMERA_SOURCE, SAMPLE_SOURCE, UPLOAD_SOURCE, PictureState
+from areaviz.app.page import Link, Page
 from areaviz.media.pictures import Decoded
 from areaviz.samples.own_media import get_picture_sample, list_picture_names
 from areaviz.trace.request import Request
-from areaviz.ui.app.page import Page
-from areaviz.ui.app.state import Link
-from areaviz.ui.components import thumbnails as component
-from areaviz.ui.components.thumbnails import Thumbnail
-from areaviz.ui.forms import picture_input
-from areaviz.ui.forms.picture_input import CAMERA_SOURCE, SAMPLE_SOURCE, UPLOAD_SOURCE, PictureState
 
 PAGE = Page("it", "", PictureState())
 
@@ -26,8 +25,8 @@ PAGE = Page("it", "", PictureState())
 def page() -> None:
     import streamlit as st
 
-    from areaviz.ui.app.page import Page
-    from areaviz.ui.forms.picture_input import PictureState, draw_picture_input
+    from areaviz.app.input import PictureState, draw_picture_input
+    from areaviz.app.page import Page
 
     state = st.session_state
     if state.get("shown", True):
@@ -163,14 +162,14 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_click_chooses_a_sample(state: dict[str, Any]) -> None:
     state["it_samples"] = {"picked": "scene-9"}
     PAGE.set(refusal="Something was wrong.")
-    picture_input._take_sample(PAGE)
+    input._take_sample(PAGE)
     assert PAGE.state == PictureState(chosen=Decoded(get_picture_sample("scene-9"), ()))
 
 
 @pytest.mark.parametrize("told", [None, {}, {"picked": None}, {"picked": "no such"}])
 def test_click_on_unknown_sample_is_ignored(state: dict[str, Any], told: Any) -> None:
     state["it_samples"] = told
-    picture_input._take_sample(PAGE)
+    input._take_sample(PAGE)
     assert PAGE.state.chosen is None
 
 
@@ -191,7 +190,7 @@ def test_link_to_unknown_upload_asks_for_the_picture() -> None:
 
 
 def test_link_to_own_picture_keeps_it() -> None:
-    own = PictureState(chosen=picture_input.decode_picture(png()))
+    own = PictureState(chosen=input.decode_picture(png()))
     assert own.chosen is not None and after_link(own.chosen.picture.name, own) == own
 
 
@@ -212,7 +211,7 @@ def test_row_contains_samples_with_titles(monkeypatch: pytest.MonkeyPatch) -> No
         "get_component",
         lambda name, *files: lambda **given: sent.update(given, component=name),
     )
-    picture_input._draw_sample_row(PAGE, ("digit", "photo"), "digit-4")
+    input._draw_sample_row(PAGE, ("digit", "photo"), "digit-4")
     data = sent["data"]
     assert [one["name"] for one in data["pictures"]] == list(list_picture_names("digit", "photo"))
     assert data["chosen"] == "digit-4" and sent["component"] == "thumbnails"

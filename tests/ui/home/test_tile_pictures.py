@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from areaviz.app.home import LIT_COLOUR, draw_facts_tile
 from areaviz.show.message import SITE
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
-from areaviz.ui.home.tile_pictures import LIT_COLOUR, draw_facts_tile
 from tests import fakes
 
 

@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.cards.card import TargetResult, read_card
-from areaviz.cards.tasks import LOOK_MEASURES, TASKS
-from areaviz.draw.select import TEXT_SITES
-from areaviz.ui.models.card_tables import (
+from areaviz.app.card_tables import (
     HEAVIEST_PREFIX,
     WEIGHTED_PREFIX,
     build_all_metrics_table,
@@ -22,6 +19,9 @@ from areaviz.ui.models.card_tables import (
     format_number,
     list_site_names,
 )
+from areaviz.cards.card import TargetResult, read_card
+from areaviz.cards.tasks import LOOK_MEASURES, TASKS
+from areaviz.draw.select import TEXT_SITES
 
 CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 ATTENTION = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from areaviz.ui.models.head_tables import (
+from areaviz.app.card_tables import (
     build_heads_table,
     build_linked_words_table,
     build_links_table,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.card import TargetResult
-from areaviz.ui.models.summary import (
+from areaviz.app.models import (
     compare_with_twin,
     count_targets,
     describe_model,
@@ -17,6 +16,7 @@ from areaviz.ui.models.summary import (
     get_start_run,
     sort_best_first,
 )
+from areaviz.cards.card import TargetResult
 from tests.pages import folder
 
 AREA, REGULAR = folder.card("area", "area"), folder.card("regular", "regular")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from areaviz.app.focus import format_layer, get_layer_format, list_layer_choices
+from areaviz.app.page import BEST_LAYER, State
 from areaviz.cards.card import Opening
 from areaviz.draw.select import list_model_sites, name_site
 from areaviz.trace.derived import BEST, BestAlignment, add_best
 from areaviz.trace.request import Focus
-from areaviz.ui.app.state import BEST_LAYER, State
-from areaviz.ui.results.focus import format_layer, get_layer_format, list_layer_choices
 from tests.fakes import trace as make_trace
 
 SITE = "encoder-decoder"

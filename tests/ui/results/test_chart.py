@@ -9,7 +9,7 @@ def page() -> None:
     """Show the texts about a run with items that have no place in a picture."""
     from dataclasses import replace
 
-    from areaviz.ui.results.chart import draw_warnings
+    from areaviz.app.chart import draw_warnings
     from tests import fakes
 
     said = {"encoder-decoder places": "its picture tokens are shown in a row", "device": "cpu"}

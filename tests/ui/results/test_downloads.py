@@ -9,6 +9,9 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app import files
+from areaviz.app.chart import build_table_columns
+from areaviz.app.files import list_files
 from areaviz.draw.view import Download, Table
 from areaviz.show.grid.grid import GRID_TAKEAWAY as GRID
 from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
@@ -16,9 +19,6 @@ from areaviz.show.views import VIEWS
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.results import downloads
-from areaviz.ui.results.chart import build_columns
-from areaviz.ui.results.downloads import list_files
 from tests import fakes
 
 SEEN = [
@@ -60,17 +60,17 @@ def test_numbers_are_equal_in_every_file(takeaway: Download, trace: Trace, focus
 
 
 def test_table_as_columns_shows_invisible_characters() -> None:
-    assert build_columns(Table(("item", "weight"), [("a\u200b", 1.0), ("b", 0.5)])) == {
+    assert build_table_columns(Table(("item", "weight"), [("a\u200b", 1.0), ("b", 0.5)])) == {
         "item": ["a⟨U+200B⟩", "b"],
         "weight": [1.0, 0.5],
     }
 
 
 def drawn(limit: int) -> None:
+    from areaviz.app import files as downloads
     from areaviz.page.content import PageOptions
     from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
     from areaviz.trace.request import Focus
-    from areaviz.ui.results import downloads
     from tests import fakes
 
     options = PageOptions(limit=limit)
@@ -103,6 +103,6 @@ def test_too_large_page_is_replaced_by_message(
     def refuse(*_: object, **__: object) -> str:
         raise InputError("The page would take more than 20.0 MiB but at most 16 MiB are allowed.")
 
-    monkeypatch.setattr(downloads, "make_page", refuse)
+    monkeypatch.setattr(files, "make_page", refuse)
     made = list_files(RIBBON, *SEEN[0])["html"].make()
     assert made.startswith(b"<!doctype html>") and b"exceed the limit of 16 MiB" in made

@@ -8,25 +8,23 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app.components import Selection
+from areaviz.app.focus import (
+    apply_click,
+    describe_supervision,
+    fit_selection,
+    fit_to_other_trace,
+    follow_click,
+    get_layer_format,
+    has_equal_selections,
+    has_same_items,
+    list_heads,
+)
+from areaviz.app.page import ALL_HEADS, State
 from areaviz.cards.card import Opening
 from areaviz.draw.select import list_sites, name_site
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture
-from areaviz.ui.app.state import ALL_HEADS, State
-from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.results.focus import (
-    describe_supervision,
-    fit_selection,
-    get_layer_format,
-    list_heads,
-)
-from areaviz.ui.results.shared_focus import (
-    apply_click,
-    fit_to_other_trace,
-    follow_click,
-    has_equal_selections,
-    has_same_items,
-)
 from tests import fakes
 from tests.pages import folder
 from tests.trace.test_clip import clip_trace
@@ -180,9 +178,8 @@ def pickers() -> None:
     import numpy as np
     import streamlit as st
 
-    from areaviz.ui.app.page import Page
-    from areaviz.ui.app.state import State
-    from areaviz.ui.results.focus import draw_focus_picker, get_current_focus
+    from areaviz.app.focus import draw_focus_picker, get_current_focus
+    from areaviz.app.page import Page, State
     from tests import fakes
 
     trace = fakes.trace("ab", "c", 1, 1, 1)

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.app.translate_picture import _mark_differences, find_decided_word, light_decided_word
 from areaviz.show.message import OPENS_AT
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
-from areaviz.ui.results.side_by_side import _mark_differences, find_decided_word, light_decided_word
 from tests import fakes
 
 

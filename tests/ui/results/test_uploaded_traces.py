@@ -11,17 +11,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.app import files as module
+from areaviz.app.files import TRACE_VARIABLE, open_served_file, open_served_trace, wait_for_turn
+from areaviz.app.run import BYTES_PER_MIB, get_disk_budget
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.budget import BYTES_PER_MIB, get_disk_budget
-from areaviz.ui.results import uploaded_traces as module
-from areaviz.ui.results.uploaded_traces import (
-    TRACE_VARIABLE,
-    open_served_file,
-    open_served_trace,
-    wait_for_turn,
-)
 from tests import fakes
 from tests.pages.conftest import Open, open_page, shown, stored  # noqa: F401
 from tests.pages.test_your_tensors import upload
@@ -134,7 +129,7 @@ def test_small_traces_do_not_wait() -> None:
 def page() -> None:
     import streamlit as st
 
-    from areaviz.ui.app.session_cleanup import keep_session_while_open
+    from areaviz.app.run import keep_session_while_open
 
     keep_session_while_open()
     st.text("here")

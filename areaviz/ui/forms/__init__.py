@@ -1,1 +1,0 @@
-"""Input forms: one per page, and the shared widgets for models, options and pictures."""

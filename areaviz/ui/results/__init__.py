@@ -1,1 +1,0 @@
-"""Results on pages: `result_page` runs the requests, and `explore` shows the traces."""

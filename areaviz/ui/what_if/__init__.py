@@ -1,1 +1,0 @@
-"""What if: `panel` chooses interventions, and `experiment` decodes again with them."""
