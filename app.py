@@ -7,7 +7,7 @@ import streamlit as st
 from areaviz.app.frame import apply_stashed_values, draw_refusal, is_admitted, stash_browser_values
 from areaviz.app.page import HIDDEN_PARAMS, PAGE_GROUPS
 from areaviz.app.texts import sentence
-from areaviz.ui.tour.bar import draw_tour_bar
+from areaviz.learn.tour import draw_tour_bar
 
 ROOT = Path(__file__).parent
 st.set_page_config(page_title="areaviz", page_icon=ROOT / "assets" / "favicon.png", layout="wide")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import BrowserContext
 
-from areaviz.lessons.questions import QUESTIONS
+from areaviz.learn.questions import QUESTIONS
 from benchmarks.browser import chromium
 from benchmarks.report import command, markdown, processor, publish
 from tests.browser.server import Server

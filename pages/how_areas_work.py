@@ -6,7 +6,7 @@ from areaviz.app.components import get_component
 from areaviz.app.frame import draw_page_frame
 from areaviz.app.page import Page, State
 from areaviz.app.texts import get_language, show_errors
-from areaviz.lessons.questions import QUESTIONS, make_path_data
+from areaviz.learn.questions import QUESTIONS, make_path_data
 from areaviz.texts.catalogue import message
 
 draw_page_frame(

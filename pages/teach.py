@@ -2,8 +2,8 @@
 
 from areaviz.app.frame import draw_page_frame
 from areaviz.app.page import Page, State
+from areaviz.learn.teach import draw_teach_page
 from areaviz.texts.catalogue import message
-from areaviz.ui.teach.page import draw_teach_page
 
 draw_page_frame(
     Page(

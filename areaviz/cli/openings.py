@@ -25,7 +25,7 @@ def openings(
     """
     from areaviz.analysis.stored_analysis import store_analysis
     from areaviz.app.home import build_hero_trace, draw_pictures, store_openings
-    from areaviz.lessons.stored_runs import store_runs
+    from areaviz.learn.model_questions import store_runs
 
     backend = open_backend(checkpoints, "auto", ())
     rows = store_analysis(assets / "analysis", backend.models(), backend.trace)

@@ -6,7 +6,7 @@ from typing import Any
 
 from areaviz.app.texts import sentence
 from areaviz.draw.labels import make_data_block, make_element
-from areaviz.lessons.questions import QUESTIONS, make_question_data
+from areaviz.learn.questions import QUESTIONS, make_question_data
 from areaviz.page.body import render_stage
 from areaviz.page.page import make_mount_script
 from areaviz.show.parts import read_parts, read_text

@@ -7,19 +7,19 @@ from urllib.parse import parse_qs, urlsplit
 
 from areaviz.app.texts import sentence
 from areaviz.draw.labels import Markup, make_element, make_raw_element
-from areaviz.samples.paths import HERO, OPENINGS
-from areaviz.site.page_frame import Files, Site, render_site_page
-from areaviz.texts.catalogue import message
-from areaviz.trace import file
-from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.teach.debate_runs import DebateRuns, run_debate
-from areaviz.ui.teach.plan import (
+from areaviz.learn.model_questions import DebateRuns, run_debate
+from areaviz.learn.teach import (
     PLAN_STYLE,
     PlanRow,
     build_plan_html,
     build_plan_rows,
     describe_lost_attention,
 )
+from areaviz.samples.paths import HERO, OPENINGS
+from areaviz.site.page_frame import Files, Site, render_site_page
+from areaviz.texts.catalogue import message
+from areaviz.trace import file
+from areaviz.trace.errors import BackendError, InputError
 
 NEEDS = message(
     "You need English, and German helps. There are no accounts and no names. The pages work without"

@@ -6,6 +6,15 @@ from dataclasses import dataclass, replace
 
 from areaviz.app.texts import sentence
 from areaviz.draw.labels import Markup, make_element
+from areaviz.learn.tour import (
+    LAST_STEP,
+    STEP_BUILDERS,
+    TOUR_PICTURE,
+    TOUR_STORY,
+    TourStep,
+    build_reason_step,
+    find_mixed_word,
+)
 from areaviz.page.content import PageOptions
 from areaviz.page.page import make_page
 from areaviz.samples.paths import HERO
@@ -16,15 +25,6 @@ from areaviz.texts.catalogue import message
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.tour.steps import (
-    LAST_STEP,
-    STEP_BUILDERS,
-    TOUR_PICTURE,
-    TOUR_STORY,
-    TourStep,
-    build_reason_step,
-    find_mixed_word,
-)
 
 DESCRIPTION = message(
     "Five steps in a minute and a half. Each shows a stored run and says what to try."

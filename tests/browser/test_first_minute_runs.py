@@ -7,9 +7,9 @@ import statistics
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from areaviz.learn.tour import build_addresses
 from areaviz.samples.paths import HERO
 from areaviz.trace import file
-from areaviz.ui.tour.steps import build_addresses
 from tests.browser.conftest import App, settled
 from tests.browser.more import choose_more
 from tests.browser.processor import PageThread, app_seconds

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from areaviz.app.examples import EXAMPLES
+from areaviz.learn.model_questions import DEBATED_TEXT
 from areaviz.samples.paths import HERO
 from areaviz.trace import file
-from areaviz.ui.teach.debate_runs import DEBATED_TEXT
 from tests.browser.conftest import PATIENCE, App, settled
 from tests.sampled import sampled
 

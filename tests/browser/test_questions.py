@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.lessons.questions import QUESTIONS
+from areaviz.learn.questions import QUESTIONS
 from tests.browser.conftest import App, settled
 from tests.browser.processor import PageThread
 from tests.sampled import sampled

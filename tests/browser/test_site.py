@@ -13,14 +13,14 @@ from playwright.sync_api import Page, expect
 
 from areaviz.cards.card import read_card
 from areaviz.cli.live import make_live_html
-from areaviz.lessons.boundary import WORDS
+from areaviz.learn.arithmetic import BOUNDARY_WORDS
+from areaviz.learn.tour import TOUR_STORY
 from areaviz.live.build import FAMILIES
 from areaviz.samples.paths import CHECKPOINTS, HOME, OPENINGS
 from areaviz.site.gallery import list_stored_traces
 from areaviz.site.page_frame import Site
 from areaviz.site.pages import LARGEST, PAGES, iterate_files, make_site
 from areaviz.texts.catalogue import PSEUDO
-from areaviz.ui.tour.steps import TOUR_STORY
 from tests.browser.test_languages import CLIPPED, SHOWN, data_words
 
 pytestmark = pytest.mark.browser
@@ -136,7 +136,9 @@ def test_no_text_of_a_translated_page_stays_english(page: Page, tmp_path: Path) 
     traces = list_stored_traces(HOME, OPENINGS)
     none: dict[str, Any] = {}
     site = Site(none, (), traces, PAGES, str, CHECKPOINTS, language=PSEUDO)
-    known = data_words() | SITE_DATA | set(re.findall(r"\w+", f"{TOUR_STORY.text} {WORDS}"))
+    known = (
+        data_words() | SITE_DATA | set(re.findall(r"\w+", f"{TOUR_STORY.text} {BOUNDARY_WORDS}"))
+    )
     for path, text in iterate_files(site):
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -8,14 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
+from areaviz.learn.tour import build_addresses, build_area_step, build_head_step, build_opening_step
 from areaviz.samples.paths import HERO
 from areaviz.trace import file
-from areaviz.ui.tour.steps import (
-    build_addresses,
-    build_area_step,
-    build_head_step,
-    build_opening_step,
-)
 from tests.browser.conftest import App, settled
 
 ADDRESSES = build_addresses(file.load(HERO))

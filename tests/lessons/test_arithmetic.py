@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.lessons import arithmetic
+from areaviz.learn import arithmetic
 from areaviz.trace.areas import AreaGrid
 
 GRIDS = st.tuples(*[st.integers(1, 4)] * 4).map(

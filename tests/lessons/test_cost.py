@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.lessons import cost
+from areaviz.learn import arithmetic
 from areaviz.trace.areas import AreaGrid
 
 
@@ -12,7 +12,7 @@ from areaviz.trace.areas import AreaGrid
 def test_operations_counts_additions_of_three_methods(sizes: tuple[int, int, int, int]) -> None:
     grid = AreaGrid(*sizes)
     areas = [grid.area(number) for number in range(grid.count)]
-    counts = cost.count_operations(grid)
+    counts = arithmetic.count_operations(grid)
     assert counts["areas"] == len(areas)
     assert counts["one by one"] == sum(area.size - 1 for area in areas)
     assert counts["recurrence"] == sum(area.size > 1 for area in areas)
@@ -21,11 +21,11 @@ def test_operations_counts_additions_of_three_methods(sizes: tuple[int, int, int
 
 
 def test_single_item_areas_cost_as_much_as_regular_attention() -> None:
-    counts = cost.count_operations(AreaGrid(1, 64, 1, 1))
+    counts = arithmetic.count_operations(AreaGrid(1, 64, 1, 1))
     assert counts["built areas"] == counts["regular"]
 
 
 def test_factored_form_costs_little_more_than_regular_attention() -> None:
-    counts = cost.count_operations(AreaGrid(1, 256, 1, 5))
+    counts = arithmetic.count_operations(AreaGrid(1, 256, 1, 5))
     assert counts["built areas"] / counts["regular"] == pytest.approx(1270 / 256)
     assert 1 < counts["factored"] / counts["regular"] < 1.1

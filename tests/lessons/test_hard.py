@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from areaviz.attention.hard import compute_reinforce_loss
-from areaviz.lessons import hard_numbers as numbers
+from areaviz.learn import arithmetic as numbers
 
 CHOICES = [
     numbers.Choice(scores, rewards)
@@ -92,7 +92,7 @@ def test_sampling_again_adds_one_estimate() -> None:
     before, after = (numbers.redraw(CHOICES[1], 2, "Moving average", more) for more in (0, 1))
     np.testing.assert_array_equal(after.chosen[:-1], before.chosen[1:])
     np.testing.assert_allclose(after.estimates[:-1], before.estimates[1:])
-    expected = (1 - numbers.RATE) * before.baselines[-1] + numbers.RATE * CHOICES[1].rewards[
-        before.chosen[-1]
-    ].mean()
+    expected = (1 - numbers.HARD_RATE) * before.baselines[-1] + numbers.HARD_RATE * CHOICES[
+        1
+    ].rewards[before.chosen[-1]].mean()
     assert after.baselines[-1] == pytest.approx(expected)

@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import pytest
 
-from areaviz.lessons.language import load_texts, with_decimal_marks
-from areaviz.lessons.questions import QUESTIONS, make_question_data
+from areaviz.learn.question_data import load_texts, with_decimal_marks
+from areaviz.learn.questions import QUESTIONS, make_question_data
 
 FOLDER = files("areaviz.learn").joinpath("texts")
 NAMES = sorted(one.name.removesuffix(".toml") for one in FOLDER.iterdir() if "toml" in one.name)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.lessons import rounding, summed_table
-from areaviz.lessons.arithmetic import list_areas, select_items
+from areaviz.learn import arithmetic
+from areaviz.learn.arithmetic import list_areas, select_items
 from areaviz.trace.areas import Area
 
-ALL = list_areas(summed_table.GRID)
+ALL = list_areas(arithmetic.TABLE_GRID)
 
 
 @pytest.mark.parametrize("area", ALL)
 def test_four_corners_give_the_sum_of_any_rectangle(area: Area) -> None:
-    i1, i2, i3, i4 = summed_table.get_corners(area)
-    assert i1 + i2 - i3 - i4 == select_items(summed_table.MEMORY[..., None], area).sum()
+    i1, i2, i3, i4 = arithmetic.get_corners(area)
+    assert i1 + i2 - i3 - i4 == select_items(arithmetic.TABLE_MEMORY[..., None], area).sum()
 
 
 def test_summed_area_table_loses_digits_and_merge_does_not() -> None:
-    near, far = rounding.measure_rounding(0), rounding.measure_rounding(300)
+    near, far = arithmetic.measure_rounding(0), arithmetic.measure_rounding(300)
     assert near.table_error < 0.01
     assert far.table_error > 1
     assert near.negative == 0 and far.negative > 100, "the number answers to the slider"

@@ -8,17 +8,15 @@ import pytest
 from areaviz.app.examples import EXAMPLES
 from areaviz.backend.backend import find_path
 from areaviz.backend.local import LocalBackend
-from areaviz.lessons import attention
-from areaviz.lessons.ask import listeners, reason, rectangle, worth_order
-from areaviz.lessons.ask.first_span import SITE
-from areaviz.lessons.questions import QUESTIONS, make_question_data
-from areaviz.lessons.stored_runs import list_requests
+from areaviz.learn import arithmetic, model_questions
+from areaviz.learn.model_questions import get_output_text, list_stored_requests
+from areaviz.learn.questions import QUESTIONS, make_question_data
 from areaviz.samples.own_media import SOUND_SAMPLES
 from areaviz.samples.paths import CHECKPOINTS, HERO, OPENINGS
+from areaviz.show.message import SITE
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.teach.debate_runs import get_output_text
 
 HALF = 2e-3
 """Weights are stored in half precision."""
@@ -47,9 +45,9 @@ def test_question_is_short_before_and_after_its_answer(number: int) -> None:
     assert not any("{" in text for text in texts.values())
 
 
-@pytest.mark.parametrize("place", range(len(list_requests())))
+@pytest.mark.parametrize("place", range(len(list_stored_requests())))
 def test_stored_run_equals_live_model(backend: LocalBackend, place: int) -> None:
-    request = list_requests()[place]
+    request = list_stored_requests()[place]
     kept, live = stored(backend, request), backend.trace(request)
     assert kept.fields[kept.output.field].raw == live.fields[live.output.field].raw
     assert kept.maps
@@ -90,7 +88,7 @@ def test_key_and_value_differ() -> None:
 def test_shares_sum_to_more_than_1() -> None:
     numbers = make_question_data(4)["numbers"]
     assert sum(share for _, share, _ in numbers["before"]) == pytest.approx(1)
-    total = float(attention.attend(np.array([1.0, 0.0]), 3).coverage.sum())
+    total = float(arithmetic.attend_spans(np.array([1.0, 0.0]), 3).coverage.sum())
     assert sum(share for _, share, _ in numbers["after"]) == pytest.approx(total)
     assert total > 1.1 and numbers["answer"] == [pytest.approx(total)]
 
@@ -112,10 +110,10 @@ def test_only_the_end_score_lets_the_span_win() -> None:
 def test_rectangle_is_heaviest_and_caption_is_right(
     backend: LocalBackend,
 ) -> None:
-    trace = stored(backend, rectangle.make_request())
-    look = rectangle.find_clearest_look(trace)
+    trace = stored(backend, model_questions.make_rectangle_request())
+    look = model_questions.find_clearest_look(trace)
     assert look.weight > 0.5 and look.area.height > 1 and look.area.width > 1
-    scene = rectangle.find_scene_sample(rectangle.PICTURE)
+    scene = model_questions.find_scene_sample(model_questions.PICTURE)
     assert scene is not None
     assert trace.fields[trace.output.field].raw in scene.list_true_sentences()
     area = look.area
@@ -136,8 +134,8 @@ def test_areas_cost_their_number_unless_no_area_is_built() -> None:
 
 
 def test_order_of_forms_is_equal_for_all_seeds() -> None:
-    rows = worth_order.read_key_forms()
-    best = [worth_order.FORMS[which] for which in make_question_data(8)["numbers"]["answer"]]
+    rows = model_questions.read_key_forms()
+    best = [model_questions.FORMS[which] for which in make_question_data(8)["numbers"]["answer"]]
     for one, other in zip(best, best[1:], strict=False):
         assert all(a < b for a, b in zip(rows[one].losses, rows[other].losses, strict=True))
 
@@ -156,12 +154,14 @@ def test_four_corners_give_the_sum() -> None:
 def test_two_listeners_are_equally_right_and_attend_to_different_moments(
     backend: LocalBackend,
 ) -> None:
-    digits = len(SOUND_SAMPLES[listeners.SOUND].text)
+    digits = len(SOUND_SAMPLES[model_questions.SOUND].text)
     content, hybrid = make_question_data(10)["numbers"]["answer"]
     assert content <= digits / 2 and hybrid == digits
-    for request in listeners.list_requests():
-        assert get_output_text(stored(backend, request)) == SOUND_SAMPLES[listeners.SOUND].text
-    errors = [backend.models()[name].figures["test"]["error"] for name in listeners.LISTENERS]
+    for request in model_questions.list_listener_requests():
+        assert (
+            get_output_text(stored(backend, request)) == SOUND_SAMPLES[model_questions.SOUND].text
+        )
+    errors = [backend.models()[name].figures["test"]["error"] for name in model_questions.LISTENERS]
     assert abs(errors[0] - errors[1]) < 0.001
 
 
@@ -179,7 +179,7 @@ def test_smaller_window_enlarges_the_picture() -> None:
 
 
 def test_ban_keeps_output_and_hidden_word_changes_it() -> None:
-    looked = reason.load_changed_runs()
+    looked = model_questions.load_changed_runs()
     plain, banned, hidden = map(get_output_text, (looked.plain, looked.banned, looked.hidden))
     assert plain == banned == "Eine junge Frau in einem blauen Kleid liest ein Buch."
     assert hidden == "Eine Frau in einem blauen Kleid liest ein Buch."

@@ -7,8 +7,8 @@ from typing import cast
 
 import pytest
 
-from areaviz.lessons.ask.question_parts import QuestionData
-from areaviz.lessons.questions import (
+from areaviz.learn.question_data import QuestionData
+from areaviz.learn.questions import (
     QUESTIONS,
     Question,
     index_data,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from areaviz.learn.exercise import build_exercise_params
 from areaviz.samples.paths import HERO
 from areaviz.show.message import choose_first_focus
 from areaviz.trace import file
-from areaviz.ui.teach.exercise import build_exercise_params
 from tests.pages.conftest import Open, drawn_texts, errors, shown
 
 TRACE = file.load(HERO)

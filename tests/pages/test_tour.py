@@ -9,9 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.app.examples import SAMPLES
-from areaviz.samples.paths import HERO
-from areaviz.trace import file
-from areaviz.ui.tour.steps import (
+from areaviz.learn.tour import (
     LAST_STEP,
     MISSING_STEP,
     NEXT_LINKS,
@@ -19,6 +17,8 @@ from areaviz.ui.tour.steps import (
     build_area_step,
     build_opening_step,
 )
+from areaviz.samples.paths import HERO
+from areaviz.trace import file
 from tests.pages import folder
 from tests.pages.conftest import Open
 from tests.sampled import sampled

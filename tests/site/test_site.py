@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from areaviz.cli.live import make_live_html
-from areaviz.lessons.questions import QUESTIONS
+from areaviz.learn.questions import QUESTIONS
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.site.pages import PAGES, make_site
 from areaviz.trace.errors import InputError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from areaviz.analysis.model_comparison import count_wins
 from areaviz.analysis.stored_analysis import MODELS, SET
+from areaviz.learn.teach import describe_without_attention
 from areaviz.samples.paths import ANALYSIS
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.ui.analyse.opening_sentence import CHRF_CHANGE_COLUMN
 from areaviz.ui.analyse.stored_data import build_examples_table, read_stored_rows
-from areaviz.ui.teach.plan import describe_without_attention
 
 
 def describe_lost_attention() -> tuple[str, ...]:

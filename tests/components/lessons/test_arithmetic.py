@@ -9,15 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.lessons import arithmetic, attention, boundary, cost, features, summed_table
-from areaviz.lessons.ask.spread import get_key_weights
-from areaviz.lessons.hard_numbers import (
-    REWARDS,
-    SCORES,
-    Choice,
-    compute_variance,
-    find_best_baseline,
-)
+from areaviz.learn import arithmetic
+from areaviz.learn.arithmetic import REWARDS, SCORES, Choice, compute_variance, find_best_baseline
+from areaviz.learn.computed_questions import get_key_weights
 from areaviz.trace.areas import Area, AreaGrid
 from tests.components.live.node import run_node
 
@@ -66,8 +60,8 @@ def test_sums_means_and_deviations_of_all_areas_agree() -> None:
 @pytest.mark.parametrize("query", [(1.0, 0.0), (-1.7, 0.4), (2.0, 2.0)])
 @pytest.mark.parametrize("longest", [1, 3, 4])
 def test_attention_to_spans_agrees(query: tuple[float, float], longest: int) -> None:
-    expected = attention.attend(np.array(query), longest)
-    keys, values = attention.KEYS_ND.tolist(), attention.VALUES_ND.tolist()
+    expected = arithmetic.attend_spans(np.array(query), longest)
+    keys, values = arithmetic.KEYS_ND.tolist(), arithmetic.VALUES_ND.tolist()
     (found,) = computed(("attendSpans", [list(query), keys, values, longest]))
     near(found["logits"], expected.logits)
     near(found["weights"], expected.weights)
@@ -77,29 +71,29 @@ def test_attention_to_spans_agrees(query: tuple[float, float], longest: int) -> 
 
 @pytest.mark.parametrize("scores", [(0, 0, 0), (0.3, -0.4, 0.1), (-1, 1, 1)])
 def test_boundary_scores_agree(scores: tuple[float, float, float]) -> None:
-    expected = boundary.attend(*scores)
+    expected = arithmetic.attend_boundaries(*scores)
     own = dict(zip(("bias", "start", "end"), scores, strict=True))
-    own |= {"begins": boundary.BEGINS, "ends": boundary.ENDS}
-    logits = boundary.ITEM_LOGITS.tolist()
-    (found,) = computed(("attendBoundaries", [logits, boundary.GRID.max_width, own]))
+    own |= {"begins": arithmetic.BEGINS, "ends": arithmetic.ENDS}
+    logits = arithmetic.ITEM_LOGITS.tolist()
+    (found,) = computed(("attendBoundaries", [logits, arithmetic.BOUNDARY_GRID.max_width, own]))
     near(found["logits"], expected.logits)
     near(found["weights"], expected.weights)
 
 
 def test_keys_of_all_areas_agree() -> None:
-    memory = features.MEMORY_HWD.tolist()
-    areas = arithmetic.list_areas(features.GRID)
+    memory = arithmetic.MEMORY_HWD.tolist()
+    areas = arithmetic.list_areas(arithmetic.FEATURES_GRID)
     found = computed(*(("keyOfArea", [memory, plain(area), get_key_weights()]) for area in areas))
     for one, area in zip(found, areas, strict=True):
-        expected = features.compute_key(area)
+        expected = arithmetic.compute_key(area)
         for name in ("mean", "deviation", "shape", "hidden", "active", "key"):
             near(one[name], getattr(expected, name))
 
 
 @pytest.mark.parametrize(("items", "longest"), [(16, 1), (256, 5), (1024, 10)])
 def test_counted_operations_are_equal(items: int, longest: int) -> None:
-    expected = cost.count_operations(AreaGrid(1, items, 1, longest))
-    (found,) = computed(("operationsOf", [items, longest, cost.DEPTH]))
+    expected = arithmetic.count_operations(AreaGrid(1, items, 1, longest))
+    (found,) = computed(("operationsOf", [items, longest, arithmetic.COST_DEPTH]))
     assert found["areas"] == expected["areas"]
     assert found["built"] == expected["built areas"]
     for name in ("regular", "factored", "recurrence", "table"):
@@ -107,12 +101,12 @@ def test_counted_operations_are_equal(items: int, longest: int) -> None:
 
 
 def test_table_and_corners_agree_with_python() -> None:
-    memory = summed_table.MEMORY.tolist()
+    memory = arithmetic.TABLE_MEMORY.tolist()
     (table,) = computed(("tableOf", [memory]))
-    assert table == summed_table.compute_table().tolist()
-    areas = arithmetic.list_areas(summed_table.GRID)
+    assert table == arithmetic.compute_table().tolist()
+    areas = arithmetic.list_areas(arithmetic.TABLE_GRID)
     found = computed(*(("cornersOf", [table, plain(area)]) for area in areas))
-    assert found == [summed_table.get_corners(area) for area in areas]
+    assert found == [arithmetic.get_corners(area) for area in areas]
 
 
 @pytest.mark.parametrize("scores", SCORES)

@@ -10,6 +10,15 @@ from urllib.parse import urlencode
 import pytest
 
 from areaviz.backend.local import LocalBackend
+from areaviz.learn.exercise import build_exercise_params, check_focus, compare_guess
+from areaviz.learn.model_questions import HIDDEN_WORD, DebateRuns, get_output_text, run_debate
+from areaviz.learn.teach import (
+    PlanRow,
+    build_plan_html,
+    build_plan_rows,
+    describe_board,
+    describe_layers,
+)
 from areaviz.samples.paths import CHECKPOINTS, HERO
 from areaviz.show.message import SITE, choose_first_focus
 from areaviz.trace import file
@@ -17,15 +26,6 @@ from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
-from areaviz.ui.teach.debate_runs import HIDDEN_WORD, DebateRuns, get_output_text, run_debate
-from areaviz.ui.teach.exercise import build_exercise_params, check_focus, compare_guess
-from areaviz.ui.teach.plan import (
-    PlanRow,
-    build_plan_html,
-    build_plan_rows,
-    describe_board,
-    describe_layers,
-)
 
 HERO_TRACE = file.load(HERO)
 

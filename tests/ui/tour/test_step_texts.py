@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from areaviz.learn.tour import describe_place
 from areaviz.trace.areas import Area
-from areaviz.ui.tour.step_texts import describe_place
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from areaviz.cards.tasks import TASKS
-from areaviz.samples.paths import HERO, OPENINGS
-from areaviz.samples.reasoning import STORIES
-from areaviz.show.message import SITE
-from areaviz.trace import file
-from areaviz.trace.record import Trace
-from areaviz.trace.request import from_params
-from areaviz.ui.tour.steps import (
+from areaviz.learn.tour import (
     STEP_PAGES,
     TOUR_PICTURE,
     build_addresses,
@@ -30,6 +24,12 @@ from areaviz.ui.tour.steps import (
     find_mixed_word,
     find_read_fact,
 )
+from areaviz.samples.paths import HERO, OPENINGS
+from areaviz.samples.reasoning import STORIES
+from areaviz.show.message import SITE
+from areaviz.trace import file
+from areaviz.trace.record import Trace
+from areaviz.trace.request import from_params
 
 STORED = {path: file.load(path) for path in sorted(OPENINGS.glob("*.npz"))}
 

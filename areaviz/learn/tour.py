@@ -1,31 +1,77 @@
-"""The five steps of the guided tour: where each takes place, what it says and what it asks for.
-
-All words, areas and percentages are read from the trace that the page shows, so another sentence or
-a newly trained model needs no edit here. A text has its important words between `**`.
-"""
+"""The guided tour: its texts, its five steps, and its bar at the foot of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
 
-from areaviz.app.page import TOUR, build_link_params
+import streamlit as st
+
+from areaviz.app.components import get_component
+from areaviz.app.frame import add_styles
+from areaviz.app.home import load_hero_trace
+from areaviz.app.page import TOUR, build_link_params, get_open_page
+from areaviz.app.result import get_last_result
+from areaviz.app.run import get_backend
 from areaviz.app.texts import add_language, sentence
 from areaviz.samples.reasoning import STORIES
 from areaviz.show.message import SITE, choose_first_focus, choose_first_item
 from areaviz.texts.catalogue import message
-from areaviz.trace.query import Attended, find_words
-from areaviz.trace.record import Field, Trace
+from areaviz.trace.areas import Area
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.query import Attended, find_words, top_areas
+from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.tour.step_texts import (
-    describe_place,
-    format_percent,
-    get_span_text,
-    get_word_text,
-    list_top_areas,
-    quote_text,
-)
+
+# The words and places of a trace, as the tour and the teacher's page write them.
+
+
+def quote_text(text: str) -> str:
+    """Return a text in quotation marks, as the sentences below pictures have them."""
+    return sentence("“{text}”", text=text)
+
+
+def get_word_text(field: Field, item: int) -> str:
+    """Return the text of an item without spaces around it."""
+    start, end = field.anchors[item].tolist()
+    return field.raw[start:end].strip()
+
+
+def list_top_areas(attention: AttentionMap, layer: int, item: int) -> list[Attended]:
+    """Return the heaviest area of every head of a layer for an item that attends."""
+    heads = range(attention.heads)
+    return [top_areas(attention, layer, head, item, k=1)[0] for head in heads]
+
+
+def get_span_text(field: Field, area: Area) -> str:
+    """Return the text of an area of a sequence."""
+    first, last = area.left, area.left + area.width - 1
+    return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
+
+
+def describe_place(area: Area) -> str:
+    """Describe where an area of a picture is, as the sentence below the picture does."""
+    row = {"number": area.top + 1, "first": area.top + 1, "last": area.top + area.height}
+    column = {"number": area.left + 1, "first": area.left + 1, "last": area.left + area.width}
+    rows, columns = message("rows {first}-{last}"), message("columns {first}-{last}")
+    if area.height == 1:
+        rows = message("row {number}")
+    if area.width == 1:
+        columns = message("column {number}")
+    return f"{sentence(rows, **row)}, {sentence(columns, **column)}"
+
+
+def format_percent(top: Attended) -> str:
+    """Return the weight of an area in whole per cent."""
+    return f"{100 * top.weight:.0f} %"
+
+
+# The five steps of the guided tour: where each takes place, what it says and what it asks for.
+#
+# All words, areas and percentages are read from the trace that the page shows, so another sentence
+# or a newly trained model needs no edit here. A text has its important words between `**`.
+
 
 END_STEP = "end"
 """The value of the URL parameter after the last step."""
@@ -336,3 +382,71 @@ def _find_most_scattered_word(trace: Trace, item: int) -> int:
     return min(
         longer or there, key=lambda one: sum(top.weight for top in _list_tops(trace, focus, one))
     )
+
+
+# The bar of the guided tour at the foot of a page. Its step is the URL parameter `tour`.
+
+
+_BAR_SPACE_STYLE = "[data-testid=stMainBlockContainer] { padding-bottom: 11rem; }"
+"""Space at the foot of the page, so that users can scroll everything out from under the bar."""
+
+
+def draw_tour_bar() -> None:
+    """Draw the bar of the present step if the page is open at one. Call this after the page."""
+    value = st.query_params.get(TOUR, "")
+    numbers = [str(number) for number in range(1, len(STEP_PAGES) + 1)]
+    if value not in (*numbers, END_STEP):
+        return
+    number = len(STEP_PAGES) + 1 if value == END_STEP else int(value)
+    found = build_addresses(load_hero_trace())
+    # The end of the tour is on the page of the last step.
+    found.append(found[-1].replace(f"{TOUR}={len(STEP_PAGES)}", f"{TOUR}={END_STEP}"))
+    step = _build_step(number)
+    if step in (LAST_STEP, MISSING_STEP):
+        step = replace(step, says=sentence(step.says))
+    data = {
+        **asdict(step),
+        "number": number,
+        "count": len(STEP_PAGES),
+        "back": found[number - 2] if number > 1 else "",
+        "next": found[number] if number <= len(STEP_PAGES) else "",
+        "ways": [[sentence(label), add_language(address)] for label, address in NEXT_LINKS]
+        if value == END_STEP
+        else [],
+    }
+    add_styles(_BAR_SPACE_STYLE)
+    get_component("tour")(key="tour", data=data)
+
+
+def _build_step(number: int) -> TourStep:
+    """Return the step with this number, about what the page shows."""
+    if number > len(STEP_PAGES):
+        return LAST_STEP
+    page = STEP_PAGES[number - 1]
+    trace = _get_shown_trace(page)
+    if trace is None or get_open_page().name != page:
+        return MISSING_STEP
+    if page == "reason":
+        return (
+            build_reason_step(trace, _run_whole_story(trace))
+            if "hops" in trace.maps
+            else MISSING_STEP
+        )
+    _, build = STEP_BUILDERS[number - 1]
+    return build(trace) if can_show_step(trace) else MISSING_STEP
+
+
+def _get_shown_trace(page: str) -> Trace | None:
+    """Return the first trace that a page shows, None if it shows none."""
+    if page == "home":
+        return load_hero_trace()
+    result = get_last_result(page)
+    return result.traces[0] if result is not None else None
+
+
+def _run_whole_story(trace: Trace) -> Trace | None:
+    """Return the answer to the tour's whole story, None if the model cannot be asked."""
+    try:
+        return get_backend().trace(replace(trace.request, text=TOUR_STORY.text))
+    except (InputError, BackendError):
+        return None

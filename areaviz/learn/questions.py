@@ -10,23 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from areaviz.lessons.ask import (
-    corners,
-    end_or_start,
-    first_span,
-    hard_choice,
-    key_and_value,
-    listeners,
-    reason,
-    rectangle,
-    shares,
-    spread,
-    window,
-    work,
-    worth_order,
-)
-from areaviz.lessons.ask.question_parts import QuestionData, Texts
-from areaviz.lessons.language import load_texts, with_decimal_marks
+from areaviz.learn import computed_questions, model_questions
+from areaviz.learn.question_data import QuestionData, Texts, load_texts, with_decimal_marks
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.errors import BackendError, InputError
 
@@ -49,19 +34,25 @@ class Question:
 
 
 QUESTIONS: Mapping[int, Question] = {
-    1: Question("first_span", "span", "sequence", first_span.make_question),
-    2: Question("rectangle", "rectangle", "grid", rectangle.make_question),
-    3: Question("key_and_value", "marks", "mean-and-sum", key_and_value.make_question),
-    4: Question("shares", "marks", "query-to-output", shares.make_question),
-    5: Question("spread", "grids", "features", spread.make_question),
-    6: Question("boundary", "edges", "boundary", end_or_start.make_question),
-    7: Question("work", "marks", "cost", work.make_question),
-    8: Question("worth", "order", "worth", worth_order.make_question),
-    9: Question("corners", "corners", "summed-area-table", corners.make_question),
-    10: Question("listeners", "marks", "listeners", listeners.make_question),
-    11: Question("hard_choice", "marks", "hard-choice", hard_choice.make_question),
-    12: Question("window", "window", "transformed-window", window.make_question),
-    13: Question("reason", "results", "reason", reason.make_question),
+    1: Question("first_span", "span", "sequence", model_questions.make_first_span_question),
+    2: Question("rectangle", "rectangle", "grid", model_questions.make_rectangle_question),
+    3: Question(
+        "key_and_value", "marks", "mean-and-sum", computed_questions.make_key_and_value_question
+    ),
+    4: Question("shares", "marks", "query-to-output", computed_questions.make_shares_question),
+    5: Question("spread", "grids", "features", computed_questions.make_spread_question),
+    6: Question("boundary", "edges", "boundary", computed_questions.make_end_or_start_question),
+    7: Question("work", "marks", "cost", computed_questions.make_work_question),
+    8: Question("worth", "order", "worth", model_questions.make_worth_question),
+    9: Question(
+        "corners", "corners", "summed-area-table", computed_questions.make_corners_question
+    ),
+    10: Question("listeners", "marks", "listeners", model_questions.make_listeners_question),
+    11: Question(
+        "hard_choice", "marks", "hard-choice", computed_questions.make_hard_choice_question
+    ),
+    12: Question("window", "window", "transformed-window", computed_questions.make_window_question),
+    13: Question("reason", "results", "reason", model_questions.make_reason_question),
 }
 """The questions by number, in their order."""
 MOVED = {"rounding": "?q=9&deep=1", "as-printed": "?q=9&deep=1"}

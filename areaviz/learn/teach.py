@@ -1,8 +1,4 @@
-"""The plan of 45 minutes: what a class does, links into the app, and folded answers.
-
-The plan is plain HTML, so that the page, its print and a static site show the same text. On paper
-the answers are left out and lines to write on appear.
-"""
+"""The teacher's page: the plan of 45 minutes, and the page that shows it or an exercise."""
 
 from __future__ import annotations
 
@@ -11,17 +7,36 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlencode
 
+import streamlit as st
+
+from areaviz.app.frame import add_styles
+from areaviz.app.home import load_hero_trace
 from areaviz.app.page import VIEW, WHAT_IF, build_link_params
-from areaviz.app.texts import add_language, get_language, sentence
+from areaviz.app.run import get_backend
+from areaviz.app.texts import add_language, get_language, remove_language, sentence, show_errors
 from areaviz.extensions import ExtensibleRegistry
+from areaviz.learn.exercise import EXERCISE_PARAM, draw_exercise, draw_exercise_maker
+from areaviz.learn.model_questions import (
+    DEBATED_LAYER,
+    HIDDEN_WORD,
+    DebateRuns,
+    get_output_text,
+    run_debate,
+)
+from areaviz.learn.tour import format_percent, get_span_text, list_top_areas
 from areaviz.show.message import SITE, choose_first_focus
-from areaviz.texts.catalogue import use_decimal_mark
+from areaviz.texts.catalogue import message, use_decimal_mark
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.teach.debate_runs import DEBATED_LAYER, HIDDEN_WORD, DebateRuns, get_output_text
-from areaviz.ui.tour.step_texts import format_percent, get_span_text, list_top_areas
+
+# The plan of 45 minutes: what a class does, links into the app, and folded answers.
+#
+# The plan is plain HTML, so that the page, its print and a static site show the same text. On paper
+# the answers are left out and lines to write on appear.
+
 
 SUMMED_ITEMS = (2, 3, 5, 6)
 """The items of lesson 3."""
@@ -326,3 +341,43 @@ def describe_without_attention(
             "The largest loss: “{text}” With attention: “{output_0}” Without: “{output_1}”", **worst
         ),
     )
+
+
+# The content of the teacher's page: the plan with its answers, or the exercise of a link.
+
+
+def draw_teach_page() -> None:
+    """Draw the plan and the maker of exercises, or the exercise that the address names."""
+    params = remove_language(st.query_params.to_dict())
+    hero = load_hero_trace()
+    if params.get(EXERCISE_PARAM) == "1":
+        del params[EXERCISE_PARAM]
+        draw_exercise(params, hero.request.model)
+        return
+    add_styles(PLAN_STYLE)
+    st.markdown(
+        sentence(
+            "**Needs:** English, and German helps · **No accounts, no names** · **Works offline**"
+            " on one laptop · Print this page for a sheet without the answers."
+        )
+    )
+    with show_errors(message("computing the answers")):
+        rows = build_plan_rows(hero, _get_debate_runs(hero), describe_lost_attention())
+        st.markdown(build_plan_html(rows), unsafe_allow_html=True)
+    with st.container(key="exercise_maker"):
+        draw_exercise_maker(hero)
+
+
+def _get_debate_runs(hero: Trace) -> DebateRuns | None:
+    """Return the runs of the debate, None where no model can run."""
+    try:
+        with st.spinner(sentence("Computing the answers")):
+            return _run_debate_once(hero.request.model)
+    except (InputError, BackendError):
+        return None
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def _run_debate_once(model: str) -> DebateRuns:
+    """Return the three runs, computed once per process."""
+    return run_debate(get_backend(), model)

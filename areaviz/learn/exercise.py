@@ -15,6 +15,7 @@ from areaviz.app.components import draw_ribbon
 from areaviz.app.page import build_link_params, make_names_unique
 from areaviz.app.run import get_backend
 from areaviz.app.texts import escape_markdown, get_language_params, sentence, show_errors
+from areaviz.learn.tour import format_percent, get_span_text
 from areaviz.show.message import SITE, choose_first_focus
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
@@ -22,7 +23,6 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request, from_params
-from areaviz.ui.tour.step_texts import format_percent, get_span_text
 
 EXERCISE_PARAM = "exercise"
 """The URL parameter with which an exercise opens."""

@@ -1,1 +1,0 @@
-"""The questions on the page How areas work: their texts, numbers and arithmetic."""

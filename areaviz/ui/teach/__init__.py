@@ -1,1 +1,0 @@
-"""The teacher's page: a plan of a lesson, its answers, and exercises that a link carries."""
