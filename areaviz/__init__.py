@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 # when it is first used.
 if TYPE_CHECKING:
     from areaviz.adapters.attend import attend
-    from areaviz.analysis.load_analysis import load_analysis
     from areaviz.draw.view import Paper
     from areaviz.measures.alignment import best_alignment
     from areaviz.page.content import PageOptions
     from areaviz.page.notebook import show
     from areaviz.page.page import export
+    from areaviz.sets.load_analysis import load_analysis
     from areaviz.trace.areas import Area, AreaGrid
     from areaviz.trace.arrays import from_arrays
     from areaviz.trace.errors import BackendError, InputError
@@ -111,7 +111,7 @@ EXPORTS: Mapping[str, str] = {
     "head_summary": "areaviz.trace.query",
     "item_shares": "areaviz.trace.query",
     "load": "areaviz.trace.file",
-    "load_analysis": "areaviz.analysis.load_analysis",
+    "load_analysis": "areaviz.sets.load_analysis",
     "save": "areaviz.trace.file",
     "show": "areaviz.page.notebook",
     "top_areas": "areaviz.trace.query",

@@ -32,8 +32,8 @@ def peak():
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1]) / 1024
 memory, began = peak(), time.process_time()
-from areaviz.intake.dataset_builder import build_dataset
-from areaviz.intake.joined_columns import open_files
+from areaviz.sets.dataset import build_dataset
+from areaviz.sets.joined_files import open_files
 opened = open_files(files)
 read = time.process_time() - began
 found = build_dataset(files, opened)

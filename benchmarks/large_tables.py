@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
-from areaviz.ui.analyse.dataset_form import FILES_KEY_PREFIX
+from areaviz.sets.app.form import FILES_KEY_PREFIX
+from areaviz.sets.run import SETTING
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.walk_files import EXAMPLES, write_files
 from tests.pages.conftest import APP, bring_cookies

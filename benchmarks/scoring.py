@@ -17,10 +17,10 @@ from typing import Any
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.analysis.run import make_rows_from_outputs
-from areaviz.analysis.table import build_table, summarise_table
 from areaviz.measures.references import score_sentences
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.run import make_rows_from_outputs
+from areaviz.sets.table import build_table, summarise_table
 
 WORDS, SHORTEST, LONGEST, WRONG = 3000, 6, 20, 0.3
 

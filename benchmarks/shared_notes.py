@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.slices import Slices
-from areaviz.notes.store import Store
+from areaviz.sets.notes.notes import Annotation, Annotations, Slices
+from areaviz.sets.notes.store import Store
 
 DATASET, READER = "d" * 64, "f" * 64
 # Imported notes of each reader. 500 of them are on the open example, a reader's largest share.

@@ -13,9 +13,9 @@ import numpy as np
 from PIL import Image
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.analysis.themes.material import Material, Score, Written
-from areaviz.analysis.themes.table_themes import OF_THE_MODEL
 from areaviz.samples.scenes import Scene, make_scenes
+from areaviz.sets.themes.conditions import Material, Score, Written
+from areaviz.sets.themes.themes import OF_THE_MODEL
 from benchmarks.theme_plants import made_metadata
 
 TRANSLATORS = ("token-boundary", "recurrent-additive")

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from areaviz.analysis.themes.material import BoolArray, FloatArray
+from areaviz.sets.themes.conditions import BoolArray, FloatArray
 
 _SWAPPED = {
     **{"rot": "blau", "blau": "rot", "grün": "gelb", "gelb": "grün", "schwarz": "weiß"},

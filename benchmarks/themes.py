@@ -21,12 +21,15 @@ from pathlib import Path
 
 import numpy as np
 
-from areaviz.analysis.themes.find import find_themes, prove_themes
-from areaviz.analysis.themes.halves import split_halves
-from areaviz.analysis.themes.material import BoolArray, Material
-from areaviz.analysis.themes.measurements import Measurements, measure_examples
-from areaviz.analysis.themes.rates import Rate, compute_word_rates
-from areaviz.analysis.themes.statistics import compute_jaccard_index
+from areaviz.sets.themes.conditions import BoolArray, Material
+from areaviz.sets.themes.search import (
+    Measurements,
+    compute_jaccard_index,
+    measure_examples,
+    split_halves,
+)
+from areaviz.sets.themes.symptoms import Rate, compute_word_rates
+from areaviz.sets.themes.themes import find_themes, prove_themes
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.theme_material import captions, prepare, score, translations
 from benchmarks.theme_plants import Plant, scene_plants, translation_plants

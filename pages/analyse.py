@@ -2,8 +2,8 @@
 
 from areaviz.app.frame import draw_page_frame
 from areaviz.app.page import Page
-from areaviz.ui.analyse.page import draw_analyse_page
-from areaviz.ui.analyse.state import AnalyseState
+from areaviz.sets.app.page import draw_analyse_page
+from areaviz.sets.app.state import AnalyseState
 
 page = Page(
     "analyse",

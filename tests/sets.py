@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.intake.columns import LINKS_FROM_0, REFERENCE, SOURCE
-from areaviz.intake.dataset_builder import read_set
-from areaviz.intake.files import is_table_name
 from areaviz.media.formats import is_medium
 from areaviz.samples.dataset import Dataset, Files
+from areaviz.sets.dataset import read_set
+from areaviz.sets.files import is_table_name
+from areaviz.sets.roles import LINKS_FROM_0, REFERENCE, SOURCE
 
 
 def read_lines(

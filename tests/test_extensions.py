@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from areaviz import cli, extensions
-from areaviz.analysis import measures
-from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.samples.dataset import Example
+from areaviz.sets import measures
+from areaviz.sets.measures import Measure, OwnMeasure, measure_problem
 from areaviz.trace.errors import BackendError
 from tests import fakes
 from tests.sampled import sampled
@@ -30,7 +30,7 @@ EXAMPLES = ("examples/extension", "tests/extension_0_1")
 USED = """
 import json
 from pathlib import Path
-from areaviz.analysis.measures import MEASURES, compute_metrics
+from areaviz.sets.measures import MEASURES, compute_metrics
 from areaviz.backend.local import LocalBackend
 from areaviz.cli import main
 from areaviz.samples.dataset import Example

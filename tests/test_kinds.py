@@ -19,8 +19,6 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 import areaviz
-from areaviz.analysis.batches import run_examples
-from areaviz.analysis.measures import MEASURES
 from areaviz.app.files import list_files
 from areaviz.backend.access import compute_digest
 from areaviz.backend.backend import CachedBackend, ReplayBackend
@@ -38,6 +36,8 @@ from areaviz.media.clips import encode_gif
 from areaviz.media.sounds import encode_flac
 from areaviz.page.page import export, write_python_lines
 from areaviz.samples.sample_sets import SAMPLE_SETS
+from areaviz.sets.measures import MEASURES
+from areaviz.sets.run import run_examples
 from areaviz.show.views import VIEWS, find_kind
 from areaviz.trace import file as codec
 from areaviz.trace import query

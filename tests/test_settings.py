@@ -15,9 +15,9 @@ import pytest
 from streamlit import config
 
 from areaviz.app import files
-from areaviz.intake import texts
 from areaviz.media import pictures
-from areaviz.notes import exchange
+from areaviz.sets import text_files
+from areaviz.sets.notes import exchange
 from areaviz.trace.errors import MAX_UPLOAD_MEGABYTES
 
 ROOT = Path(__file__).parents[1]
@@ -100,7 +100,7 @@ def test_upload_limit_is_equal_everywhere() -> None:
 
     Streamlit answers 413 to a larger upload, and the page says nothing.
     """
-    assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == texts.MAX_MEGABYTES
+    assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == text_files.MAX_MEGABYTES
     assert (
         max(pictures.MAX_PICTURE_MEGABYTES, exchange.MAX_MEGABYTES, files.MAX_MEGABYTES)
         <= MAX_UPLOAD_MEGABYTES

@@ -143,7 +143,7 @@ def test_pins_are_within_the_ranges() -> None:
 @pytest.mark.long
 def test_written_files_go_to_the_users_own_folder(installed: Path, tmp_path: Path) -> None:
     script = (
-        "from areaviz.analysis.rows import find_analyses_folder\n"
+        "from areaviz.sets.run import find_analyses_folder\n"
         "from areaviz.samples.paths import CHECKPOINTS, find_checkpoints_folder\n"
         "from areaviz.samples.paths import find_fetched_models_folder\n"
         "print(find_analyses_folder()); print(find_checkpoints_folder() == CHECKPOINTS)\n"

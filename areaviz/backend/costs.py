@@ -317,7 +317,7 @@ class BackgroundBudget:
 class FairBackend(Wrapper):
     """A backend that refuses questions beyond the share of their user or network address.
 
-    Analyses are counted by their jobs (`areaviz/analysis/jobs.py`), not here.
+    Analyses are counted by their jobs (`areaviz/sets/jobs.py`), not here.
 
     Attributes:
         questions: number of running and waiting questions per user.

@@ -42,7 +42,7 @@ def align(
 
     The report also has the results of baselines.
     """
-    from areaviz.cli.analyse_input import Given, read_given
+    from areaviz.sets.analyse import Given, read_given
 
     references = () if reference is None else (reference,)
     examples = read_given(

@@ -23,9 +23,9 @@ def openings(
 
     The pages then open at once, because they show these stored results.
     """
-    from areaviz.analysis.stored_analysis import store_analysis
     from areaviz.app.home import build_hero_trace, draw_pictures, store_openings
     from areaviz.learn.model_questions import store_runs
+    from areaviz.sets.run import store_analysis
 
     backend = open_backend(checkpoints, "auto", ())
     rows = store_analysis(assets / "analysis", backend.models(), backend.trace)

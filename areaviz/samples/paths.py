@@ -49,7 +49,7 @@ LOOKS, CARDS, ANALYSIS = OPENINGS / "looks.json", ASSETS / "cards", ASSETS / "an
 """The stored files that the pages first show, in the order of the names above: a translation's
 trace for the gallery, the trace of Home, the traces of the other pages (see
 `areaviz.backend.backend`), the list of their default views, the pictures of Home, and the rows of
-Analyse (see `areaviz.analysis.stored_analysis`).
+Analyse (see `areaviz.sets.run`).
 
 The command `areaviz openings` writes them.
 """

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from areaviz.analysis.age_of_work import AgeOfWork, measure_age_of_work
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.judgements import Judgement, Judgements
-from areaviz.notes.slices import Slice, Slices
-from areaviz.notes.store import Store
-from areaviz.notes.store_schema import JUDGEMENTS, NOTES, SLICES
+from areaviz.sets.notes.notes import Annotation, Annotations, Judgement, Judgements, Slice, Slices
+from areaviz.sets.notes.store import JUDGEMENTS, NOTES, SLICES, Store
+from areaviz.sets.retention import AgeOfWork, measure_age_of_work
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 

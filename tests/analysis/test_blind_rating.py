@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from areaviz.analysis.blind_rating import build_key_table, name_alias, shuffle_systems
+from areaviz.sets.app.error_marking import build_key_table, name_alias, shuffle_systems
 
 NAMES = some.lists(some.text(max_size=4), min_size=1, max_size=6, unique=True)
 

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.analysis import buckets
-from areaviz.analysis.bucket_names import name_buckets
-from areaviz.analysis.buckets import (
+from areaviz.measures.references import score_translations
+from areaviz.sets import buckets
+from areaviz.sets.buckets import (
     BUCKETINGS,
     bucket_by_metadata,
     bucket_by_values,
     bucket_table,
     build_word_table,
     list_bucketings,
+    name_buckets,
     read_corpus,
 )
-from areaviz.measures.references import score_translations
 from areaviz.trace.errors import InputError
 
 REFERENCES = ["der Hund rennt", "der Hund schläft im Haus", "eine Katze", ""]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from areaviz.analysis.colour_groups import MAX_GROUPS, colour_columns, colour_groups
-from areaviz.analysis.table import META
 from areaviz.draw.charts import OTHER
+from areaviz.sets.buckets import MAX_GROUPS, colour_columns, colour_groups
+from areaviz.sets.table import META
 
 DOMAINS = ["news", "chat", "news", ""]
 TABLE = pd.DataFrame(

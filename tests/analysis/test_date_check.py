@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.date_check import DATES, is_date_steady
+from areaviz.sets.retention import DATES, is_date_steady
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

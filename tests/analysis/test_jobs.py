@@ -12,9 +12,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from areaviz.analysis import jobs as jobs_module
-from areaviz.analysis.jobs import FairScheduler, Job, Jobs
-from areaviz.analysis.run import AnalysisStopped
+from areaviz.sets import jobs as jobs_module
+from areaviz.sets.jobs import FairScheduler, Job, Jobs
+from areaviz.sets.run import AnalysisStopped
 from areaviz.shares.visitors import OverLimit
 from areaviz.trace.errors import InputError
 

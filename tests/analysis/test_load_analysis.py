@@ -11,13 +11,12 @@ import pytest
 
 import areaviz
 from areaviz import InputError, load_analysis
-from areaviz.analysis.output_scores import score_output
-from areaviz.analysis.row_lines import Header, Row, format_header, format_row
-from areaviz.analysis.rows import SETTING
-from areaviz.intake.dataset_builder import read_set
-from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.notes.judgement_files import to_jsonl
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.dataset import read_set
+from areaviz.sets.measures import score_output
+from areaviz.sets.notes.exchange import to_jsonl
+from areaviz.sets.notes.notes import ErrorSpan, Judgement
+from areaviz.sets.run import SETTING, Header, Row, format_header, format_row
 from tests.rated_files import WMT_2025, lines_of
 
 TABLE = (

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.analysis.marked_error_files import read_judgements, read_judgements_of_set
-from areaviz.analysis.rating_metrics import average_ratings, compute_agreement, group_by_example
-from areaviz.analysis.run import make_rows_from_outputs
-from areaviz.data.raters import is_automatic
-from areaviz.intake.dataset_builder import read_set
-from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.dataset import read_set
+from areaviz.sets.notes.marot import read_judgements, read_judgements_of_set
+from areaviz.sets.notes.notes import ErrorSpan, Judgement
+from areaviz.sets.rated_outputs import is_automatic
+from areaviz.sets.run import make_rows_from_outputs
+from areaviz.sets.table import average_ratings, compute_agreement, group_by_example
 from areaviz.trace.errors import InputError
 from tests.rated_files import (
     ANNOTATIONS,

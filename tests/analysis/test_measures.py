@@ -7,16 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis import measures
-from areaviz.analysis.answer_metrics import (
-    compute_glimpse_hit_rate,
-    find_share_of_facts_read,
-    score_points,
-)
-from areaviz.analysis.measures import MEASURES, compute_metrics, order_measures
-from areaviz.analysis.output_scores import score_output
 from areaviz.measures.spans import find_word_runs
 from areaviz.samples.dataset import Example
+from areaviz.sets import measures
+from areaviz.sets.measures import (
+    MEASURES,
+    compute_glimpse_hit_rate,
+    compute_metrics,
+    find_share_of_facts_read,
+    order_measures,
+    score_output,
+    score_points,
+)
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.kinds import make_facts_field, make_points_field, make_question_field
 from areaviz.trace.record import AttentionMap, Field, Trace

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from areaviz.analysis.model_comparison import (
+from areaviz.sets.buckets import (
     compare_corpus_scores,
     count_wins,
     find_distinguishing_ngrams,

@@ -14,12 +14,17 @@ from types import ModuleType
 
 import pytest
 
-from areaviz.analysis.batches import BATCH, WINDOW, iterate_batches
-from areaviz.analysis.on_processes import MAX_PROCESSES, analyse_in_processes, choose_process_count
-from areaviz.analysis.row_lines import Row
-from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import analyse_dataset, make_header
 from areaviz.samples.dataset import Dataset
+from areaviz.sets.jobs import MAX_PROCESSES, analyse_in_processes, choose_process_count
+from areaviz.sets.run import (
+    BATCH,
+    WINDOW,
+    Row,
+    RowFile,
+    analyse_dataset,
+    iterate_batches,
+    make_header,
+)
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
 from tests import tiny

@@ -12,11 +12,10 @@ from threading import Event
 
 import pytest
 
-from areaviz.analysis.on_ray import Workers, analyse_on_ray
-from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import analyse_dataset, make_header
 from areaviz.backend.ray import connect_to_ray
 from areaviz.samples.dataset import Dataset
+from areaviz.sets.jobs import Workers, analyse_on_ray
+from areaviz.sets.run import RowFile, analyse_dataset, make_header
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Request
 from tests import tiny

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.analysis.measures import compute_metrics
-from areaviz.analysis.output_scores import score_output
-from areaviz.analysis.run import hash_outputs, make_rows_from_outputs
-from areaviz.analysis.table import build_table, format_table_as_csv, summarise_table, with_changes
 from areaviz.measures.references import compute_bleu_and_chrf
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.measures import compute_metrics, score_output
+from areaviz.sets.run import hash_outputs, make_rows_from_outputs
+from areaviz.sets.table import build_table, format_table_as_csv, summarise_table, with_changes
 from tests import fakes
 
 REFERENCES = ("Ein kleiner Hund rennt.", "Eine Katze schläft.", "Das ist gut.")

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from areaviz.analysis.marked_error_files import read_judgements
-from areaviz.analysis.pearmut_export import MAX_RATERS, to_campaign
-from areaviz.analysis.wmt_export import to_wmt
-from areaviz.intake.dataset_builder import read_set
-from areaviz.intake.pearmut import find_counted_span
-from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.dataset import read_set
+from areaviz.sets.notes.exchange import MAX_RATERS, to_campaign, to_wmt
+from areaviz.sets.notes.marot import read_judgements
+from areaviz.sets.notes.notes import ErrorSpan, Judgement
+from areaviz.sets.pearmut import find_counted_span
 from areaviz.trace.errors import InputError
 from tests.rated_files import lines_of
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.rating_metrics import (
+from areaviz.sets.notes.notes import ErrorSpan, Judgement
+from areaviz.sets.run import Row
+from areaviz.sets.table import (
     average_ratings,
     compute_agreement,
     count_error_kinds,
     group_by_example,
 )
-from areaviz.analysis.row_lines import Row
-from areaviz.notes.error_spans import ErrorSpan, Judgement
 
 ROWS = {0: Row(0, "Die Katze."), 1: Row(1, "Ein Hund."), 2: Row(2, "Ja.")}
 MAJOR = ErrorSpan("output", 4, 9, None, "Accuracy", "major")

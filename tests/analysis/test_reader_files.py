@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis import reader_files
-from areaviz.analysis.reader_files import Entry, ReaderFiles, remove_old_files, set_id
-from areaviz.intake.dataset_builder import read_set
+from areaviz.sets import user_files
+from areaviz.sets.dataset import read_set
+from areaviz.sets.user_files import Entry, ReaderFiles, remove_old_files, set_id
 from areaviz.shares.limits import ALL_KEPT_MEGABYTES, ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
 
@@ -59,7 +59,7 @@ def test_list_has_newest_analysis_first_without_duplicates(
 ) -> None:
     own = ReaderFiles(tmp_path, ADA)
     times = iter(("2024-05-01", "2024-05-02", "2024-05-03"))
-    monkeypatch.setattr(reader_files, "format_current_time", lambda: next(times))
+    monkeypatch.setattr(user_files, "format_current_time", lambda: next(times))
     for name in ("one", "two", "one"):
         own.note(Entry({"set": name}, name, 3, (), name))
         pass_time(tmp_path)

@@ -11,12 +11,11 @@ from html import unescape
 import pytest
 from PIL import Image
 
-from areaviz.analysis.report import report_page
-from areaviz.analysis.report_content import Report
-from areaviz.analysis.run import make_rows_from_outputs
-from areaviz.analysis.table import score_columns
-from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.notes.notes import ErrorSpan, Judgement
+from areaviz.sets.report import Report, report_page
+from areaviz.sets.run import make_rows_from_outputs
+from areaviz.sets.table import score_columns
 from areaviz.trace.errors import InputError
 from tests.drawing.test_markup import read
 

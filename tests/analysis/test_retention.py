@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.retention import NOTES, get_notes_address, make_private, own_analyses
-from areaviz.analysis.row_lines import Header
-from areaviz.analysis.rows import SETTING, RowFile
+from areaviz.sets.retention import NOTES_SETTING, get_notes_address, make_private, own_analyses
+from areaviz.sets.run import SETTING, Header, RowFile
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
 
@@ -38,7 +37,7 @@ def test_notes_path_follows_analyses_or_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SETTING, str(tmp_path))
-    monkeypatch.delenv(NOTES, raising=False)
+    monkeypatch.delenv(NOTES_SETTING, raising=False)
     assert get_notes_address() == f"sqlite:///{tmp_path / 'notes.sqlite'}"
-    monkeypatch.setenv(NOTES, "postgresql+psycopg://user@host/name")
+    monkeypatch.setenv(NOTES_SETTING, "postgresql+psycopg://user@host/name")
     assert get_notes_address() == "postgresql+psycopg://user@host/name"

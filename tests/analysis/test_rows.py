@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.analysis.row_lines import VERSION, Header, Row
-from areaviz.analysis.rows import RowFile, find_rows_path, remove_rows
+from areaviz.sets.run import VERSION, Header, Row, RowFile, find_rows_path, remove_rows
 from areaviz.trace.errors import BackendError, InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
@@ -53,8 +52,8 @@ def test_rows_file_has_one_writer_and_many_readers(tmp_path: Path) -> None:
             RowFile.open(path, HEADER)
         code = f"""
 from pathlib import Path
-from areaviz.analysis.row_lines import Header
-from areaviz.analysis.rows import RowFile
+from areaviz.sets.run import Header
+from areaviz.sets.run import RowFile
 from areaviz.trace.errors import InputError
 try:
     RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))
@@ -249,8 +248,8 @@ def test_kill_loses_no_acknowledged_row(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     code = f"""
 from pathlib import Path
-from areaviz.analysis.row_lines import Header, Row
-from areaviz.analysis.rows import RowFile
+from areaviz.sets.run import Header, Row
+from areaviz.sets.run import RowFile
 file = RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))
 for index in range(10**6):
     file.add(Row(index, 'x' * 200))

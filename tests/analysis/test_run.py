@@ -9,11 +9,10 @@ from threading import Event, Semaphore
 
 import pytest
 
-from areaviz.analysis import run as run_module
-from areaviz.analysis.measures import MEASURES
-from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import IN_FLIGHT, analyse_dataset, make_header
 from areaviz.samples.dataset import Dataset
+from areaviz.sets import run as run_module
+from areaviz.sets.measures import MEASURES
+from areaviz.sets.run import IN_FLIGHT, RowFile, analyse_dataset, make_header
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis import shared_links
-from areaviz.analysis.shared_links import Mode, SharedAnalysis, SharedLinks, remove_old_links
+from areaviz.sets import user_files
+from areaviz.sets.user_files import Mode, SharedAnalysis, SharedLinks, remove_old_links
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
 from areaviz.trace.errors import BackendError, InputError
 
@@ -70,7 +70,7 @@ def test_owner_sees_how_many_readers_opened_and_when(
     # Two visits within one millisecond have no order, so every visit gets its own second.
     seconds = count(10)
     monkeypatch.setattr(
-        shared_links, "format_current_time", lambda: f"2026-11-26T09:00:{next(seconds)}.000+00:00"
+        user_files, "format_current_time", lambda: f"2026-11-26T09:00:{next(seconds)}.000+00:00"
     )
     links = SharedLinks(tmp_path)
     link = links.open(links.make(ADA, ANALYSIS))

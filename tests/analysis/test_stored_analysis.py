@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import make_header
-from areaviz.analysis.stored_analysis import MODELS, SET, find_stored_analysis, store_analysis
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.samples.paths import ANALYSIS, CHECKPOINTS
 from areaviz.samples.sample_sets import SAMPLE_SETS
+from areaviz.sets.run import MODELS, SET, RowFile, find_stored_analysis, make_header, store_analysis
 from areaviz.trace.request import Request
 
 TOLERANCE = 1e-3

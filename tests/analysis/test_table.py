@@ -5,14 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.analysis.row_lines import Row
-from areaviz.analysis.table import (
-    build_table,
-    list_metadata_columns,
-    list_references,
-    summarise_table,
-)
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.run import Row
+from areaviz.sets.table import build_table, list_metadata_columns, list_references, summarise_table
 
 PAIRS = (
     ("a", "ein Hund rennt schnell durch den Schnee"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from areaviz.analysis.word_diff import (
+from areaviz.sets.app.examples import (
     ADDED,
     MAX_TOKENS,
     MISSING,

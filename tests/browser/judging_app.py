@@ -7,10 +7,9 @@ import json
 import numpy as np
 import streamlit as st
 
-from areaviz.notes.annotations import TAGS
-from areaviz.notes.error_spans import Judgement, convert_spans_to_json, parse_spans
+from areaviz.sets.app.error_marking import ErrorSheet, draw_error_sheet, read_saved_errors
+from areaviz.sets.notes.notes import TAGS, Judgement, convert_spans_to_json, parse_spans
 from areaviz.trace.request import Picture
-from areaviz.ui.components.error_sheet import ErrorSheet, draw_error_sheet, read_saved_errors
 
 KEY = "sheet"
 # The clef is one character, but two code units in the browser.

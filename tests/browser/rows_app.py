@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.ui.components.rows import (
+from areaviz.sets.app.filter import (
     Column,
     TableContent,
     draw_rows,

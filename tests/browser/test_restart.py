@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from areaviz.analysis import rows
-from areaviz.ui.analyse import dataset_form
+from areaviz.sets import run
+from areaviz.sets.app import form
 from tests.browser.conftest import MARK_QUESTIONS, PATIENCE, open_options, settled
 from tests.faults.served import Served, free_port, served
 
@@ -30,8 +30,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     examples.mkdir(parents=True)
     (examples / "a.txt").write_text("A dog runs.\nA man sings.\n")
     settings = {
-        rows.SETTING: str(tmp_path / "rows"),
-        dataset_form.DATASETS_FOLDER_VARIABLE: str(tmp_path / "sets"),
+        run.SETTING: str(tmp_path / "rows"),
+        form.DATASETS_FOLDER_VARIABLE: str(tmp_path / "sets"),
     }
     with ExitStack() as running:
         yield lambda: running.enter_context(served(tmp_path / "log", settings, port))

@@ -12,19 +12,18 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from areaviz.analysis import on_processes
-from areaviz.analysis.retention import NOTES, get_notes_address
-from areaviz.analysis.rows import SETTING
-from areaviz.analysis.themes import causes_of_lists
-from areaviz.analysis.themes.causes import Cause, Runner
-from areaviz.analysis.themes.material import Material
-from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend import local
 from areaviz.cards.card import Card, write_card
 from areaviz.cli import main
-from areaviz.cli.analyse_input import Given, read_given
-from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.notes.judgements import Judgements
+from areaviz.sets import jobs
+from areaviz.sets.analyse import Given, read_given
+from areaviz.sets.notes.notes import ErrorSpan, Judgement, Judgements
+from areaviz.sets.retention import NOTES_SETTING, get_notes_address
+from areaviz.sets.run import SETTING
+from areaviz.sets.themes import causes
+from areaviz.sets.themes.causes import Cause, Runner
+from areaviz.sets.themes.conditions import Material
+from areaviz.sets.themes.themes import Theme, Themes
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -308,7 +307,7 @@ def test_analyse_reports_unusable_input_in_one_sentence(
 def test_analyse_checks_the_notes_address_before_models_run(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv(NOTES, "nonsense://nowhere")
+    monkeypatch.setenv(NOTES_SETTING, "nonsense://nowhere")
     assert run(str(place / "a.en"), "--model", "char-area") == 1
     assert Backend.asked == 0 and "Traceback" not in capsys.readouterr().err
 
@@ -427,8 +426,8 @@ def test_causes_of_themes_are_printed_and_in_the_report(
         return Cause(None, (), "Head 3 differs.")
 
     monkeypatch.setattr(local, "LocalBackend", Losing)
-    monkeypatch.setattr(on_processes, "choose_process_count", lambda _: 1)
-    monkeypatch.setattr(causes_of_lists, "find_cause", found)
+    monkeypatch.setattr(jobs, "choose_process_count", lambda _: 1)
+    monkeypatch.setattr(causes, "find_cause", found)
     (place / "m.en").write_text("\n".join(material.sources) + "\n")
     references = [text for (text,) in material.references]
     (place / "m.de").write_text("\n".join(references) + "\n")
@@ -436,7 +435,7 @@ def test_causes_of_themes_are_printed_and_in_the_report(
     assert run(*command, "--causes", "--report", str(place / "r.html")) == 0
     said = capsys.readouterr()
     assert "Searching the attention for causes: Where the source has “woman”" in said.err
-    assert set(asked) == {"char-area"} and len(asked) <= causes_of_lists.MAX_THEMES
+    assert set(asked) == {"char-area"} and len(asked) <= causes.MAX_THEMES
     html = unescape((place / "r.html").read_text())
     for sentence in ("Head 3 differs.", "No attention here.")[: len(asked)]:
         assert f"       {sentence}\n" in said.out and f"<li>{sentence}</li>" in html

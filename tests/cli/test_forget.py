@@ -12,18 +12,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from areaviz.analysis.date_check import DATES
-from areaviz.analysis.retention import NOTES
-from areaviz.analysis.row_lines import Header
-from areaviz.analysis.rows import SETTING, RowFile
 from areaviz.cli import main
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.error_spans import Judgement
-from areaviz.notes.judgements import Judgements
-from areaviz.notes.slices import Slice, Slices
-from areaviz.notes.store import Store
-from areaviz.notes.store_schema import JUDGEMENTS, SLICES
-from areaviz.notes.store_schema import NOTES as TABLE
+from areaviz.sets.notes.notes import Annotation, Annotations, Judgement, Judgements, Slice, Slices
+from areaviz.sets.notes.store import JUDGEMENTS, SLICES, Store
+from areaviz.sets.notes.store import NOTES as TABLE
+from areaviz.sets.retention import DATES, NOTES_SETTING
+from areaviz.sets.run import SETTING, Header, RowFile
 from areaviz.shares.keeping import DAYS, keep_days
 from areaviz.trace.errors import InputError
 
@@ -35,7 +29,7 @@ DAY = 86_400
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(SETTING, str(tmp_path))
-    monkeypatch.delenv(NOTES, raising=False)
+    monkeypatch.delenv(NOTES_SETTING, raising=False)
     monkeypatch.delenv(DAYS, raising=False)
     return tmp_path
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.jobs import Job, Jobs
 from areaviz.cli import main
 from areaviz.cli.serve import make_operator_commands
 from areaviz.gateway.protocols import Connections
 from areaviz.gateway.serving import SETTING, serve_commands
-from areaviz.ui.app import jobs as module
+from areaviz.sets.app import runs as module
+from areaviz.sets.jobs import Job, Jobs
 
 PORT = 8598
 ASKED = ["--port", str(PORT)]

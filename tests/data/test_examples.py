@@ -15,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.intake import columns, csv_files, dataset_builder, json_files, texts
-from areaviz.intake import files as intake_files
-from areaviz.intake.texts import decode_lines
 from areaviz.media.formats import SOUND
 from areaviz.samples import dataset
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets import dataset as dataset_builder
+from areaviz.sets import files as intake_files
+from areaviz.sets import roles, text_files
+from areaviz.sets.text_files import decode_lines
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.sets import read_lines, read_media, read_table
@@ -136,7 +137,7 @@ def test_files_of_different_length_are_refused() -> None:
 
 
 def test_read_set_refuses_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (csv_files, json_files, intake_files):
+    for module in (text_files, text_files, intake_files):
         monkeypatch.setattr(module, "MAX_ROWS", 2)
     assert len(read_lines("x", {"x": b"a\nb\n"}).examples) == 2
     with pytest.raises(InputError, match="more than 2 lines, which is the limit"):
@@ -149,13 +150,13 @@ def test_read_set_refuses_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None
 def test_read_set_refuses_too_long_rows_and_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(texts, "MAX_ROW_CHARACTERS", 20)
+    monkeypatch.setattr(text_files, "MAX_ROW_CHARACTERS", 20)
     for table in ("x.csv", "x.jsonl"):
         with pytest.raises(InputError, match="row that ends in line 2 .* more than 20 characters"):
             read_table(table, {table: (b"text\n" if table == "x.csv" else b"\n") + b"a" * 81})
     with pytest.raises(InputError, match="row that ends in line 11 "):
         read_table("x.csv", {"x.csv": b'text\n"' + b"a\n" * 20})
-    monkeypatch.setattr(texts, "MAX_MEGABYTES", 0)
+    monkeypatch.setattr(text_files, "MAX_MEGABYTES", 0)
     with pytest.raises(InputError, match="MB, but the limit is 0 MB"):
         read_lines("x", {"x": b"a" * (2 << 20)})
 
@@ -258,7 +259,7 @@ def test_boxes_and_links_are_limited(
 
 
 def test_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "MAX_TEXT_BYTES", 3 << 20)
+    monkeypatch.setattr(roles, "MAX_TEXT_BYTES", 3 << 20)
     assert read_lines("x", {"x": b"a" * 200_000 + b"\n" + b"b" * 200_000}).examples
     wide = (
         "a" * 200_000 + "\U0001f415\n"

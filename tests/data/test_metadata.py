@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from areaviz.data.metadata import list_categories, parse_numbers
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.roles import list_categories, parse_numbers
 
 
 def test_numbers_of_reads_missing_values_as_nan() -> None:

@@ -21,9 +21,9 @@ from PIL import Image
 from areaviz.media.clips import decode_clip
 from areaviz.media.pictures import decode_picture
 from areaviz.media.sounds import decode_sound
-from areaviz.notes import exchange
-from areaviz.notes.annotations import Annotation
 from areaviz.samples.dataset import Dataset
+from areaviz.sets.notes import exchange
+from areaviz.sets.notes.notes import Annotation
 from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace import file as codec
 from areaviz.trace.areas import AreaGrid

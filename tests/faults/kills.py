@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from areaviz.analysis.rows import RowFile
-from areaviz.notes.annotations import Annotations
+from areaviz.sets.notes.notes import Annotations
+from areaviz.sets.run import RowFile
 from tests.faults.writer import DATASET, HEADER
 
 ROOT = Path(__file__).parents[2]

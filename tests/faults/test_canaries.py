@@ -14,12 +14,12 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
 from areaviz.media.clips import decode_clip
 from areaviz.media.sounds import decode_sound
+from areaviz.sets.app.form import FILES_KEY_PREFIX
+from areaviz.sets.run import SETTING
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse.dataset_form import FILES_KEY_PREFIX
 from tests import fakes
 from tests.faults.files import repacked
 from tests.pages.analysed import Translating, opened_first, ran, uploading

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.date_check import STEADY, is_date_steady
-from areaviz.analysis.retention import NOTES
-from areaviz.analysis.rows import SETTING
+from areaviz.sets.retention import NOTES_SETTING, STEADY, is_date_steady
+from areaviz.sets.run import SETTING
 from areaviz.shares.keeping import DAYS
 from tests.faults.client import Session
 from tests.faults.served import served
@@ -32,7 +31,7 @@ def test_full_disk_is_reported_and_no_note_lost(tmp_path: Path) -> None:
         # limited number of days and the date of the machine has been steady.
         rows = tmp_path / "rows"
         is_date_steady(rows, datetime.now(UTC) - STEADY)
-        settings = {NOTES: f"sqlite:///{path}", SETTING: str(rows), DAYS: "36500"}
+        settings = {NOTES_SETTING: f"sqlite:///{path}", SETTING: str(rows), DAYS: "36500"}
 
         def visited(url: str) -> list[str]:
             with Session.open(url) as session:

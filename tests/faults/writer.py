@@ -15,9 +15,8 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from areaviz.analysis.row_lines import Header, Row
-from areaviz.analysis.rows import RowFile
-from areaviz.notes.annotations import Annotation, Annotations
+from areaviz.sets.notes.notes import Annotation, Annotations
+from areaviz.sets.run import Header, Row, RowFile
 
 DATASET = "d" * 64
 PAUSE = 0.002

@@ -10,8 +10,8 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
-from areaviz.intake.dataset_builder import BuiltDataset, read_set
-from areaviz.intake.joined_columns import open_files
+from areaviz.sets.dataset import BuiltDataset, read_set
+from areaviz.sets.joined_files import open_files
 from areaviz.trace.errors import InputError
 from benchmarks.intake_files import FILES, example_rows, spreadsheet
 

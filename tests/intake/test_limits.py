@@ -14,10 +14,10 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
-from areaviz.intake.columns import MAX_COLUMNS, check_header
-from areaviz.intake.dataset_builder import build_dataset, read_set
-from areaviz.intake.joined_columns import open_files
 from areaviz.samples.paths import ROOT
+from areaviz.sets.dataset import build_dataset, read_set
+from areaviz.sets.joined_files import open_files
+from areaviz.sets.roles import MAX_COLUMNS, check_header
 from areaviz.trace.errors import InputError
 from benchmarks.intake_files import FILES, LINES, example_rows, spreadsheet
 from tests.sampled import sampled
@@ -126,7 +126,7 @@ def test_five_thousand_examples_are_read_quickly(name: str) -> None:
 
 def test_reading_a_table_imports_no_large_library() -> None:
     code = (
-        "import sys; from areaviz.intake.dataset_builder import read_set;"
+        "import sys; from areaviz.sets.dataset import read_set;"
         "read_set({'x.csv': b'source,mt\\na,b\\n'});"
         "print([one for one in ('pandas', 'pyarrow', 'python_calamine', 'defusedxml', 'torch')"
         " if one in sys.modules])"

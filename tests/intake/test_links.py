@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.intake.dataset_builder import BuiltDataset, read_set
+from areaviz.sets.dataset import BuiltDataset, read_set
 from areaviz.trace.errors import InputError
 
 TEXTS = {"a.en": b"A dog runs .\nA cat .\n", "a.de": b"Ein Hund rennt .\nEine Katze .\n"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.intake.dataset_builder import read_set
+from areaviz.sets.dataset import read_set
 
 SET = {"test.en": b"A.\nB.\n", "test.de": b"C.\nD.\n", "beta.de": b"C.\nE.\n"}
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from areaviz.intake import rated_files, rated_outputs
-from areaviz.intake.dataset_builder import BuiltDataset, read_set
-from areaviz.intake.pearmut import find_counted_places
+from areaviz.sets import files as rated_files
+from areaviz.sets import rated_outputs
+from areaviz.sets.dataset import BuiltDataset, read_set
+from areaviz.sets.pearmut import find_counted_places
 from areaviz.trace.errors import InputError
 from tests.rated_files import (
     ANNOTATIONS,

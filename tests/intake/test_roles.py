@@ -6,10 +6,10 @@ from itertools import permutations
 
 import pytest
 
-from areaviz.intake.csv_files import find_separator
-from areaviz.intake.dataset_builder import read_set
-from areaviz.intake.joined_columns import open_files
 from areaviz.samples.sample_sets import SAMPLE_SETS
+from areaviz.sets.dataset import read_set
+from areaviz.sets.joined_files import open_files
+from areaviz.sets.text_files import find_separator
 from areaviz.trace.errors import InputError
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from areaviz.intake.dataset_builder import read_set
-from areaviz.intake.joined_columns import open_files
+from areaviz.sets.dataset import read_set
+from areaviz.sets.joined_files import open_files
 from areaviz.trace.errors import InputError
 from benchmarks.intake_files import FILES, example_rows
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.agreement import LEVELS, compute_krippendorff_alpha
+from areaviz.sets.table import LEVELS, compute_krippendorff_alpha
 
 NONE = float("nan")
 # Example C of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability": four observers and

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.source_coverage import measure_coverage
+from areaviz.sets.measures import measure_coverage
 
 
 def test_one_to_one_attention_is_certain() -> None:

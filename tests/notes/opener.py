@@ -17,7 +17,7 @@ import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from areaviz.notes.annotations import Annotations
+from areaviz.sets.notes.notes import Annotations
 from areaviz.trace.errors import BackendError
 
 DATASET = "d" * 64

@@ -20,11 +20,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sql
 
-from areaviz.notes import store as store_module
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.record_types import Stale
-from areaviz.notes.store_faults import WAITING
-from areaviz.notes.store_schema import LONGEST_NOTE, MAX_NUMBER
+from areaviz.sets.notes import store as store_module
+from areaviz.sets.notes.notes import Annotation, Annotations
+from areaviz.sets.notes.records import Stale
+from areaviz.sets.notes.store import LONGEST_NOTE, MAX_NUMBER, WAITING
 from areaviz.trace.errors import BackendError, InputError
 
 NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "said “dog” for “cat”\n=1+1", "Ada")
@@ -333,7 +332,7 @@ def test_unwritable_store_is_named(
 def test_kill_loses_no_acknowledged_note(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     code = (
-        "from dataclasses import replace\nfrom areaviz.notes.annotations import Annotation,"
+        "from dataclasses import replace\nfrom areaviz.sets.notes.notes import Annotation,"
         f" Annotations\nstore = Annotations.open('sqlite:///{path}')\nnote = Annotation('d', 0,"
         " 'm', 'Style')\nfor number in range(10**6):\n    store.save(replace(note,"
         " example=number)); print(number, flush=True)\n"

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from areaviz.notes.annotations import SEVERITIES, Annotation
-from areaviz.notes.exchange import FORMATS, Context, from_bytes, to_bytes
+from areaviz.sets.notes.exchange import FORMATS, Context, from_bytes, to_bytes
+from areaviz.sets.notes.notes import SEVERITIES, Annotation
 from areaviz.trace.errors import InputError
 
 NOTE = Annotation(

@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.notes.annotations import SEVERITIES
-from areaviz.notes.error_spans import (
+from areaviz.sets.notes.exchange import from_jsonl, to_jsonl
+from areaviz.sets.notes.notes import (
     MAX_SPANS,
+    SEVERITIES,
     SIDES,
     ErrorSpan,
     Judgement,
+    Judgements,
+    compute_judgement_id,
     convert_spans_to_json,
     parse_spans,
 )
-from areaviz.notes.judgement_files import from_jsonl, to_jsonl
-from areaviz.notes.judgements import Judgements, compute_judgement_id
-from areaviz.notes.record_types import Stale
+from areaviz.sets.notes.records import Stale
 from areaviz.trace.errors import InputError
 
 SPAN = ErrorSpan("output", 4, 8, None, "Accuracy/Mistranslation", "major", "“Katze” for “Hund”")

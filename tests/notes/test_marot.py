@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.analysis import marked_error_files
-from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.notes.marot import parse_judgements, to_marot
-from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, read_rows
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.notes import marot
+from areaviz.sets.notes.marot import COLUMNS, MAX_LINES, parse_judgements, read_rows, to_marot
+from areaviz.sets.notes.notes import ErrorSpan, Judgement
 from areaviz.trace.errors import InputError
 
 SOURCES = ("A dog runs.", "It rains.", "It rains.")
@@ -183,10 +182,10 @@ def test_long_cells_are_refused_before_they_are_read(
     def refuse(*given: object) -> None:
         pytest.fail("a line is taken apart")
 
-    monkeypatch.setattr(marked_error_files, "parse_judgements", refuse)
+    monkeypatch.setattr(marot, "parse_judgements", refuse)
     data = FILE + line_with(**cells)
     with pytest.raises(InputError, match=f"Line 9 {said}"):
-        marked_error_files.read_judgements("x.tsv", data, SET, ())
+        marot.read_judgements("x.tsv", data, SET, ())
 
 
 def test_longest_text_with_tags_is_read() -> None:

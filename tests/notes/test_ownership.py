@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.error_spans import Judgement
-from areaviz.notes.judgements import Judgements
-from areaviz.notes.ownership import SHORT_ID
-from areaviz.notes.store import Store
+from areaviz.sets.notes.notes import Annotation, Annotations, Judgement, Judgements
+from areaviz.sets.notes.records import SHORT_ID
+from areaviz.sets.notes.store import Store
 from areaviz.shares.limits import (
     IMPORTS_KEPT,
     RECORDS_KEPT,

@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.exchange import FORMATS, from_bytes, to_bytes
-from areaviz.notes.record_types import Stale
-from areaviz.notes.slices import Slice, Slices
-from areaviz.notes.store import Store
-from areaviz.notes.store_schema import METADATA, VERSION
+from areaviz.sets.notes.exchange import FORMATS, from_bytes, to_bytes
+from areaviz.sets.notes.notes import Annotation, Annotations, Slice, Slices
+from areaviz.sets.notes.records import Stale
+from areaviz.sets.notes.store import METADATA, VERSION, Store
 from areaviz.trace.errors import BackendError
 from tests.notes.postgres import server
 

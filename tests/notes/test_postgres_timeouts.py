@@ -10,9 +10,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from areaviz.notes import postgres, store
-from areaviz.notes.store import Store
-from areaviz.notes.store_schema import NOTES
+from areaviz.sets.notes import postgres, store
+from areaviz.sets.notes.store import NOTES, Store
 from areaviz.trace.errors import BackendError
 from tests.sampled import sampled
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.slices import Slice, Slices
-from areaviz.notes.store import Store
-from areaviz.notes.store_schema import LONGEST_SLICE
+from areaviz.sets.notes.notes import Annotation, Annotations, Slice, Slices
+from areaviz.sets.notes.store import LONGEST_SLICE, Store
 from areaviz.shares.limits import SLICES_ON_SET
 from areaviz.trace.errors import BackendError, InputError
 

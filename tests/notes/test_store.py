@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.notes.annotations import Annotation, Annotations
+from areaviz.sets.notes.notes import Annotation, Annotations
 from areaviz.trace.errors import BackendError
 from tests.notes.opener import DATASET, OPENINGS
 from tests.sampled import sampled

@@ -13,14 +13,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from areaviz.notes import store_schema
-from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.notes.exchange import FORMATS, from_bytes
-from areaviz.notes.judgements import Judgements
-from areaviz.notes.slices import Slices
-from areaviz.notes.store import Store
-from areaviz.notes.store_schema import VERSION
+from areaviz.sets.notes import store as store_schema
+from areaviz.sets.notes.exchange import FORMATS, from_bytes
+from areaviz.sets.notes.notes import (
+    Annotation,
+    Annotations,
+    ErrorSpan,
+    Judgement,
+    Judgements,
+    Slices,
+)
+from areaviz.sets.notes.store import VERSION, Store
 from areaviz.trace.errors import BackendError, InputError
 
 STORES = Path(__file__).parent / "stores"

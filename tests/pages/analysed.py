@@ -11,11 +11,11 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.backend import OWN_WORK, Caller
+from areaviz.sets.app.examples import TABLE_KEY
+from areaviz.sets.app.runs import get_jobs
+from areaviz.sets.app.state import AnalyseState
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.analyse.examples import TABLE_KEY
-from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.app.jobs import get_jobs
 from tests import fakes
 from tests.pages import folder
 

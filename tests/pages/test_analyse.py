@@ -9,21 +9,19 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis import rows as rows_module
-from areaviz.analysis.jobs import Job
-from areaviz.analysis.rows import SETTING
-from areaviz.analysis.run import IN_FLIGHT
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
+from areaviz.sets import run as rows_module
+from areaviz.sets.app import form
+from areaviz.sets.app.notes import AUTHOR_KEY
+from areaviz.sets.app.result import BUCKETS_KEY, COMPARISON_KEY
+from areaviz.sets.app.runs import get_jobs
+from areaviz.sets.app.state import open_note_store
+from areaviz.sets.app.themes import SLICE_NAME_KEY, SLICE_TABLE_KEY
+from areaviz.sets.jobs import Job
+from areaviz.sets.run import IN_FLIGHT, SETTING
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.by_bucket import BUCKETS_KEY
-from areaviz.ui.analyse.notes import AUTHOR_KEY
-from areaviz.ui.analyse.slices import SLICE_NAME_KEY, SLICE_TABLE_KEY
-from areaviz.ui.analyse.stored_data import open_note_store
-from areaviz.ui.analyse.system_comparison import COMPARISON_KEY
-from areaviz.ui.app.jobs import get_jobs
 from tests.pages.analysed import (
     Translating,
     button,
@@ -334,12 +332,12 @@ def test_files_too_large_in_total_are_refused(
         ("a.txt", b"a dog\n" * 100_000, "text/plain"),
         ("b.txt", b"a cat\n" * 100_000, "text/plain"),
     ]
-    monkeypatch.setattr(dataset_form, "MAX_SET_MEGABYTES", 1)
-    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(files).run()
+    monkeypatch.setattr(form, "MAX_SET_MEGABYTES", 1)
+    app = app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(files).run()
     assert not app.exception and len(app.error) == 1
     assert "The files together have 1.1 MB. The limit is 1 MB. Remove some" in shown(app)
     app = (
-        app.file_uploader(key=dataset_form.FILES_KEY_PREFIX)
+        app.file_uploader(key=form.FILES_KEY_PREFIX)
         .set_value([("a.txt", b"a dog\n", "text/plain")])
         .run()
     )

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
 from areaviz.backend.access import make_reader_id, name_reader_cookie
 from areaviz.backend.backend import Backend
-from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.by_bucket import BUCKETS_KEY
-from areaviz.ui.analyse.examples import TABLE_KEY
-from areaviz.ui.analyse.state import RowFilter
-from areaviz.ui.analyse.system_comparison import COMPARISON_KEY
+from areaviz.sets.app import form
+from areaviz.sets.app.examples import TABLE_KEY
+from areaviz.sets.app.result import BUCKETS_KEY, COMPARISON_KEY
+from areaviz.sets.app.state import RowFilter
+from areaviz.sets.run import SETTING
 from tests.pages.analysed import (
     Translating,
     button,
@@ -53,7 +52,7 @@ def reading(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[str],
 
 def given(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     sent = [(name, content, "text/plain") for name, content in files]
-    return uploading(app).file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    return uploading(app).file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def address(app: AppTest) -> dict[str, str]:
@@ -171,7 +170,7 @@ def test_next_opens_the_next_shown_row_and_marks_it(open_page: Open, use_backend
 def test_long_table_is_sent_in_pages(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("areaviz.ui.analyse.examples.ROWS_PER_PAGE", 10)
+    monkeypatch.setattr("areaviz.sets.app.examples.ROWS_PER_PAGE", 10)
     use_backend(Translating())
     app = hold(ran(open_page("analyse", new="1")), order="given")
     assert list(listed(app).index) == list(range(10)) and "Rows 1 to 10 of 24" in shown(app)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
 from areaviz.backend.backend import Backend
 from areaviz.measures.references import make_flat_tree
+from areaviz.sets.run import SETTING
 from tests.pages.analysed import listed, opened_first, ran
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.test_analyse_sets import given

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.blind_rating import build_key_table
-from areaviz.analysis.rows import SETTING
-from areaviz.notes.annotations import Annotation
-from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.ui.analyse import blind, dataset_form, error_marking
-from areaviz.ui.analyse.stored_data import open_note_store
-from areaviz.ui.components.error_sheet import ErrorSheet
+from areaviz.sets.app import error_marking, form
+from areaviz.sets.app import error_marking as blind
+from areaviz.sets.app.error_marking import ErrorSheet, build_key_table
+from areaviz.sets.app.state import open_note_store
+from areaviz.sets.notes.notes import Annotation, ErrorSpan, Judgement
+from areaviz.sets.run import SETTING
 from tests.pages.analysed import hold, listed, uploading
 from tests.pages.conftest import Open, shown
 from tests.sets import read_lines
@@ -50,7 +49,7 @@ def blinded(open_page: Open, rater: str) -> AppTest:
     """Open the page with three systems, switch to blind rating and type a name."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in FILES.items()]
-    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    app = app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
     app = app.toggle(key="analyse_is_blind").set_value(True).run()
     return app.text_input(key=blind.RATER_NAME_KEY).set_value(rater).run()
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
-from areaviz.analysis.table import format_table_as_csv
-from areaviz.notes.annotations import Annotation
-from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.ui.analyse import blind, dataset_form, error_marking, link_access
-from areaviz.ui.analyse.form_parts import list_offered_categories
-from areaviz.ui.analyse.stored_data import open_note_store
-from areaviz.ui.components.error_sheet import ErrorSheet
+from areaviz.sets.app import error_marking, form, state
+from areaviz.sets.app import error_marking as blind
+from areaviz.sets.app.error_marking import ErrorSheet
+from areaviz.sets.app.notes import list_offered_categories
+from areaviz.sets.app.state import open_note_store
+from areaviz.sets.notes.notes import Annotation, ErrorSpan, Judgement
+from areaviz.sets.run import SETTING
+from areaviz.sets.table import format_table_as_csv
 from tests.pages.analysed import hold, keyed, listed, state_of, uploading
 from tests.pages.conftest import Open, shown
 
@@ -41,7 +41,7 @@ def given(open_page: Open, *names: str) -> AppTest:
     app = uploading(open_page("analyse", new="1"))
     names = ("my.en.txt", "my.de.txt", *names)
     sent = [(name, FILES[name], "text/plain") for name in names]
-    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    return app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def texts(app: AppTest) -> list[str]:
@@ -87,7 +87,7 @@ def test_table_csv_names_systems_of_a_change(
             offered.append(make)
         return make
 
-    monkeypatch.setattr(link_access, "guard_by_link", note)
+    monkeypatch.setattr(state, "guard_by_link", note)
     app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
     app = app.selectbox(key="analyse_second").set_value(2).run()
     assert not app.exception
@@ -149,9 +149,7 @@ It rains.,Es regnet.,x,news
 def with_metadata(open_page: Open) -> AppTest:
     app = uploading(open_page("analyse", new="1"))
     return (
-        app.file_uploader(key=dataset_form.FILES_KEY_PREFIX)
-        .set_value(("t.csv", TABLE, "text/csv"))
-        .run()
+        app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(("t.csv", TABLE, "text/csv")).run()
     )
 
 

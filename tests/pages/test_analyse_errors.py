@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
 from areaviz.backend.backend import Backend
-from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.notes.judgement_files import to_jsonl
-from areaviz.notes.record_types import Stale
-from areaviz.ui.analyse import blind, dataset_form, error_marking
-from areaviz.ui.analyse.stored_data import open_note_store
+from areaviz.sets.app import error_marking, form
+from areaviz.sets.app import error_marking as blind
+from areaviz.sets.app.state import open_note_store
+from areaviz.sets.notes.exchange import to_jsonl
+from areaviz.sets.notes.notes import ErrorSpan, Judgement
+from areaviz.sets.notes.records import Stale
+from areaviz.sets.run import SETTING
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
 from tests.rated_files import WMT_2025, lines_of
@@ -46,7 +47,7 @@ def given(open_page: Open, files: dict[str, bytes] = FILES) -> AppTest:
     """Open the page with the outputs of two systems."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files.items()]
-    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    return app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def said(error: Any) -> str:

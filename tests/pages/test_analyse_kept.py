@@ -22,22 +22,21 @@ import streamlit as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.date_check import DATES, is_date_steady
-from areaviz.analysis.rows import SETTING, RowFile, find_rows_path
 from areaviz.backend.access import name_reader_cookie
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
-from areaviz.intake import dataset_builder
-from areaviz.notes.annotations import Annotation
-from areaviz.notes.exchange import to_bytes
-from areaviz.notes.slices import Slice
 from areaviz.samples.dataset import Files
 from areaviz.samples.sample_sets import SAMPLE_SETS
+from areaviz.sets import dataset as dataset_builder
+from areaviz.sets.app import form, state
+from areaviz.sets.app.runs import get_jobs
+from areaviz.sets.app.state import open_note_store
+from areaviz.sets.notes.exchange import to_bytes
+from areaviz.sets.notes.notes import Annotation, Slice
+from areaviz.sets.retention import DATES, is_date_steady
+from areaviz.sets.run import SETTING, RowFile, find_rows_path
 from areaviz.shares.keeping import DAYS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.analyse import dataset_form, stored_data
-from areaviz.ui.analyse.stored_data import open_note_store
-from areaviz.ui.app.jobs import get_jobs
 from tests import fakes
 from tests.pages.analysed import (
     Translating,
@@ -83,7 +82,7 @@ def uploaded(open_page: Open, pictures: Mapping[str, str]) -> AppTest:
     """Open the page in a new session with a set of plain pictures, given by name and colour."""
     app = uploading(open_page("analyse", new="1"))
     files = [(name, picture(colour), "image/png") for name, colour in pictures.items()]
-    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(files).run()
+    return app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(files).run()
 
 
 def outputs(app: AppTest) -> list[str]:
@@ -128,7 +127,7 @@ def test_uploaded_files_are_read_once(
     for _ in range(3):
         app.run()
     assert len(read) == 1
-    app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(
+    app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(
         [("0.png", picture("blue"), "image/png")]
     ).run()
     assert len(read) == 2 and outputs(ran(app)) == ["it is blue"]
@@ -211,7 +210,7 @@ def test_deletion_removes_only_own_work(open_page: Open, use_backend: Use, rows:
         "hers"
     ] and not list(rows.glob("*.jsonl"))
     assert listed(mine).empty
-    assert not mine.file_uploader(key=f"{dataset_form.FILES_KEY_PREFIX}_1").value, (
+    assert not mine.file_uploader(key=f"{form.FILES_KEY_PREFIX}_1").value, (
         "the files are gone from the session"
     )
 
@@ -266,7 +265,7 @@ def test_work_older_than_retention_period_is_deleted(
     assert not app.exception and not app.error
     assert path.exists(), "the date may be wrong"
     check_dates_two_days_ago(rows)
-    stored_data._remove_old_items.clear()
+    state._remove_old_items.clear()
     app = open_page("analyse", new="1")
     assert not app.exception and not app.error and listed(app).empty and not path.exists()
 

@@ -10,16 +10,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING, find_analyses_folder
-from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedLinks
 from areaviz.backend.backend import Backend
-from areaviz.notes.annotations import Annotation
-from areaviz.notes.slices import Slice
+from areaviz.sets.app import sharing
+from areaviz.sets.app.state import SHARE_PARAM, TOKEN_KEY, guard_by_link, open_note_store
+from areaviz.sets.notes.notes import Annotation, Slice
+from areaviz.sets.run import SETTING, find_analyses_folder
+from areaviz.sets.user_files import WITHDRAWN, Mode, SharedLinks
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse import share_menu
-from areaviz.ui.analyse.link_access import TOKEN_KEY, guard_by_link
-from areaviz.ui.analyse.state import SHARE_PARAM
-from areaviz.ui.analyse.stored_data import open_note_store
 from tests.pages.analysed import (
     Translating,
     button,
@@ -58,7 +55,7 @@ def owner(open_page: Open, use_backend: Use) -> AppTest:
 
 def share(app: AppTest, mode: Mode = Mode.READ) -> str:
     """Make a link on the owner's page and return its token."""
-    button(app, share_menu.MAKE_LINK_LABELS[mode]).click().run()
+    button(app, sharing.MAKE_LINK_LABELS[mode]).click().run()
     assert not app.error and not app.exception
     link = urlsplit(next(one.value for one in app.code if "?share=" in one.value))
     (token,) = parse_qs(link.query)[SHARE_PARAM]
@@ -102,7 +99,7 @@ def test_store_of_a_read_only_link_refuses_changes(
     write(opened_first(owner), "Style", "the owner's note")
     digest, token = digest_of(owner), share(owner)
     (note,) = open_note_store().notes.list_all(digest)
-    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN_KEY: token})
+    monkeypatch.setattr("areaviz.sets.app.state.st.session_state", {TOKEN_KEY: token})
     store, reader = open_note_store(), "b" * 64
     changes: dict[str, Callable[[], Any]] = {
         "save a note": lambda: store.notes.save(Annotation(digest, 0, "", "Style"), reader),
@@ -139,7 +136,7 @@ def test_offered_download_is_refused_after_withdrawal(
     owner: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = share(owner)
-    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN_KEY: token})
+    monkeypatch.setattr("areaviz.sets.app.state.st.session_state", {TOKEN_KEY: token})
     made = guard_by_link(lambda: "content")
     assert made() == "content"
     links = SharedLinks(find_analyses_folder())

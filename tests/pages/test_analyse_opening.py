@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING, RowFile
-from areaviz.analysis.stored_analysis import MODELS
 from areaviz.samples.paths import ANALYSIS
-from areaviz.ui.analyse.opening_sentence import find_changed_words
+from areaviz.sets.app.opening import find_changed_words
+from areaviz.sets.run import MODELS, SETTING, RowFile
 from tests.pages.analysed import button, listed, state_of
 from tests.pages.conftest import Open, shown
 

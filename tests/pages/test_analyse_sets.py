@@ -10,11 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
-from areaviz.analysis.rows import SETTING
 from areaviz.backend.backend import Backend
 from areaviz.media.clips import encode_gif
 from areaviz.media.sounds import encode_flac
-from areaviz.ui.analyse import dataset_form
+from areaviz.sets.app import form
+from areaviz.sets.run import SETTING
 from tests import fakes
 from tests.pages.analysed import button, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
@@ -84,7 +84,7 @@ def given(open_page: Open, *files: tuple[str, bytes]) -> AppTest:
     """Open the page with the reader's own files."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files]
-    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    return app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def test_english_file_is_run_even_if_second(open_page: Open) -> None:

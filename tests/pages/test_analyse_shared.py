@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
 from areaviz.backend.backend import Backend
-from areaviz.notes.annotations import Annotation
-from areaviz.notes.error_spans import Judgement
-from areaviz.notes.exchange import from_bytes, to_bytes
 from areaviz.samples.sample_sets import SAMPLE_SETS
+from areaviz.sets.app import notes as notes_exchange
+from areaviz.sets.app.state import open_note_store
+from areaviz.sets.app.themes import SLICE_NAME_KEY
+from areaviz.sets.notes.exchange import from_bytes, to_bytes
+from areaviz.sets.notes.notes import Annotation, Judgement
+from areaviz.sets.run import SETTING
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse import notes_exchange
-from areaviz.ui.analyse.slices import SLICE_NAME_KEY
-from areaviz.ui.analyse.stored_data import open_note_store
 from tests.pages.analysed import Translating, button, opened_first, ran, state_of, write
 from tests.pages.conftest import Open, shown
 

@@ -10,19 +10,19 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
-from areaviz.analysis.shared_links import Mode
-from areaviz.analysis.themes.causes import Cause, Runner
-from areaviz.analysis.themes.material import Material
-from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
-from areaviz.notes.error_spans import Judgement
+from areaviz.sets.app import form
+from areaviz.sets.app import themes as theme_causes
+from areaviz.sets.app.sharing import MAKE_LINK_LABELS
+from areaviz.sets.app.state import SHARE_PARAM, open_note_store
+from areaviz.sets.notes.notes import Judgement
+from areaviz.sets.run import SETTING
+from areaviz.sets.themes.causes import Cause, Runner
+from areaviz.sets.themes.conditions import Material
+from areaviz.sets.themes.themes import Theme, Themes
+from areaviz.sets.user_files import Mode
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.analyse import dataset_form, theme_causes
-from areaviz.ui.analyse.share_menu import MAKE_LINK_LABELS
-from areaviz.ui.analyse.state import SHARE_PARAM
-from areaviz.ui.analyse.stored_data import open_note_store
 from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
 from tests.pages.analysed import Translating, button, keyed, listed, ran, state_of, uploading
@@ -50,7 +50,7 @@ def given(open_page: Open, **outputs: tuple[str, ...]) -> AppTest:
     }
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files.items()]
-    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    return app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def test_themes_are_found_shown_and_saved(open_page: Open) -> None:
@@ -88,7 +88,7 @@ def test_themes_are_offered_again_when_outputs_change(open_page: Open) -> None:
     sent = [("hyp.b.txt", lines(BETTER.written[0].outputs), "text/plain")]
     sent += [("set.en", lines(MATERIAL.sources), "text/plain")]
     sent += [("set.de", lines(tuple(text for (text,) in MATERIAL.references)), "text/plain")]
-    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    app = app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
     assert button(app, "Find themes") and "Where the source has" not in shown(app)
 
 
@@ -149,5 +149,5 @@ def test_themes_need_enough_examples(open_page: Open) -> None:
         ("a.de", b"Ein Hund.\nEine Katze.\n", "text/plain"),
         ("hyp.txt", b"Ein Hund.\nKatze.\n", "text/plain"),
     ]
-    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
+    app = app.file_uploader(key=form.FILES_KEY_PREFIX).set_value(sent).run()
     assert "Themes need at least 80 examples. This analysis has 2." in shown(app)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING
 from areaviz.app.chart import list_output_warnings
 from areaviz.backend.backend import Backend, CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.measures.faithfulness import find_output_words
+from areaviz.sets.run import SETTING
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.models.test_language_model import language_model, save

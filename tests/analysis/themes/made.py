@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.analysis.themes.material import Material, Score, Written
+from areaviz.sets.themes.conditions import Material, Score, Written
 
 WHO = {"man": "Mann", "woman": "Frau", "child": "Kind", "dog": "Hund", "boy": "Junge"}
 COLOURS = {"red": "rot", "blue": "blau", "green": "grün", "black": "schwarz"}

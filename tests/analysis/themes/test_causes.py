@@ -7,13 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.themes.causes import NOT_REPAIRED, Runner, find_cause
-from areaviz.analysis.themes.find import find_themes
-from areaviz.analysis.themes.material import Material, Score
-from areaviz.analysis.themes.repair import BAN, GATE, HIDE, compute_repair_rate, plan_trials
-from areaviz.analysis.themes.signature import Signature, find_signature
-from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.samples.dataset import Dataset, Example
+from areaviz.sets.themes.causes import (
+    BAN,
+    GATE,
+    HIDE,
+    NOT_REPAIRED,
+    Runner,
+    Signature,
+    compute_repair_rate,
+    find_cause,
+    find_signature,
+    plan_trials,
+)
+from areaviz.sets.themes.conditions import Material, Score
+from areaviz.sets.themes.themes import Theme, Themes, find_themes
 from areaviz.trace.changes import Gate, Hide, Weigh
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

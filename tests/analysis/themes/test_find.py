@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.themes.find import find_themes, prove_themes
-from areaviz.analysis.themes.halves import split_halves
-from areaviz.analysis.themes.material import MAX_EXAMPLES, Material, Written
-from areaviz.analysis.themes.measurements import measure_examples
+from areaviz.sets.themes.conditions import MAX_EXAMPLES, Material, Written
+from areaviz.sets.themes.search import measure_examples, split_halves
+from areaviz.sets.themes.themes import find_themes, prove_themes
 from areaviz.trace.errors import InputError
 from benchmarks.themes import shuffle_measurements
 from tests.analysis.themes.made import compared, lose_colours_of_women, made_material

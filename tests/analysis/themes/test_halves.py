@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.themes.halves import group_related_rows, split_halves
+from areaviz.sets.themes.search import group_related_rows, split_halves
 from areaviz.trace.errors import InputError
 from tests.analysis.themes.made import made_material
 

@@ -10,12 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.analysis.themes.conditions import REFERENCE, find_conditions
-from areaviz.analysis.themes.material import Material, Score, Written
-from areaviz.analysis.themes.measurements import Measurements, measure_examples
-from areaviz.analysis.themes.pairs import pair_words
-from areaviz.analysis.themes.symptoms import measure_longest_common_subsequence
-from areaviz.analysis.themes.words import find_usual_spelling, lower_words, without_accents
+from areaviz.sets.themes.conditions import (
+    REFERENCE,
+    Material,
+    Score,
+    Written,
+    find_conditions,
+    find_usual_spelling,
+    lower_words,
+    without_accents,
+)
+from areaviz.sets.themes.search import Measurements, measure_examples
+from areaviz.sets.themes.symptoms import measure_longest_common_subsequence, pair_words
 from tests.analysis.themes.made import made_material
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from areaviz.analysis.themes.statistics import (
+from areaviz.sets.themes.search import (
     bootstrap_difference_interval,
     compute_false_discovery_q,
     compute_moments,

@@ -10,13 +10,13 @@ import pytest
 import streamlit as st
 
 from areaviz.app.page import Page
-from areaviz.ui.analyse import brush
-from areaviz.ui.analyse.brush import (
+from areaviz.sets.app import filter
+from areaviz.sets.app.filter import (
     draw_brushable_histogram,
     draw_brushable_scatter,
     read_mark_number,
 )
-from areaviz.ui.analyse.state import AnalyseState
+from areaviz.sets.app.state import AnalyseState
 
 TABLE = pd.DataFrame(
     {"name": list("abcd"), "bleu_0": [0.0, 50.0, np.nan, 100.0], "bleu_1": [5.0, 60.0, 70.0, 80.0]},
@@ -48,8 +48,8 @@ def dragging(monkeypatch: pytest.MonkeyPatch, *outlines: Any) -> dict[str, Any]:
         clicks.update(click=click)
         return list(outlines)
 
-    monkeypatch.setattr(brush.st, "plotly_chart", lambda *args, **options: None)
-    monkeypatch.setattr(brush, "draw_chart_pointer", pointer)
+    monkeypatch.setattr(filter.st, "plotly_chart", lambda *args, **options: None)
+    monkeypatch.setattr(filter, "draw_chart_pointer", pointer)
     return clicks
 
 

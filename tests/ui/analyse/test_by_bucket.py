@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from areaviz.analysis.buckets import BUCKETINGS, bucket_table, build_word_table
 from areaviz.app.page import Page
-from areaviz.ui.analyse.by_bucket import Buckets
-from areaviz.ui.analyse.filter import draw_kept_filter
-from areaviz.ui.analyse.state import AnalyseState
+from areaviz.sets.app.filter import draw_kept_filter
+from areaviz.sets.app.result import Buckets
+from areaviz.sets.app.state import AnalyseState
+from areaviz.sets.buckets import BUCKETINGS, bucket_table, build_word_table
 
 TABLE = pd.DataFrame(
     {

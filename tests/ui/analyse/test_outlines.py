@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.ui.analyse.outlines import MAX_CORNERS, MAX_OUTLINES, Outline, read_outlines
+from areaviz.sets.app.filter import MAX_CORNERS, MAX_OUTLINES, Outline, read_outlines
 
 
 def winding_number(x: float, y: float, corners: list[tuple[float, float]]) -> int:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.app.page import Link
-from areaviz.ui.analyse.state import FOLDER, SAMPLES, UPLOAD, AnalyseState
+from areaviz.sets.app.state import FOLDER, SAMPLES, UPLOAD, AnalyseState
 from tests.pages.folder import card
 
 CARDS = {name: card(name, "area") for name in ("one", "two")}

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.row_lines import Header, Row
-from areaviz.analysis.rows import RowFile
-from areaviz.analysis.table import build_table, summarise_table
 from areaviz.samples.dataset import Dataset, Example
-from areaviz.ui.analyse import stored_data
-from areaviz.ui.analyse.stored_data import build_examples_table, compute_figures, read_stored_rows
+from areaviz.sets.app import state
+from areaviz.sets.app.state import build_examples_table, compute_figures, read_stored_rows
+from areaviz.sets.run import Header, Row, RowFile
+from areaviz.sets.table import build_table, summarise_table
 
 SET = Dataset(
     "set",
@@ -35,7 +34,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             done.append(name)
             return work(*given)
 
-        monkeypatch.setattr(stored_data, name, counted)
+        monkeypatch.setattr(state, name, counted)
 
     counting("summarise_table", summarise_table)
     counting("build_table", build_table)

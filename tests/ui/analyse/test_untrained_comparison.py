@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.ui.analyse.untrained_comparison import describe_untrained_models
+from areaviz.sets.app.result import describe_untrained_models
 from tests.pages import folder
 
 CARD = folder.card("a", "area")

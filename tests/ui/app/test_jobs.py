@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.analysis.jobs import Job, Jobs
 from areaviz.app import run as work_module
 from areaviz.app.run import BYTES_PER_MIB, Budget, describe_work
 from areaviz.backend.costs import find_mark
 from areaviz.cli.operator import format_values
-from areaviz.ui.app import jobs as jobs_module
+from areaviz.sets.app import runs as jobs_module
+from areaviz.sets.jobs import Job, Jobs
 
 
 def until_stopped(job: Job) -> None:

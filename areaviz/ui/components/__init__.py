@@ -1,4 +1,0 @@
-"""Functions that draw the browser components in Streamlit. Similar components share a file.
-
-The code that runs in the browser is in `areaviz/components`.
-"""
