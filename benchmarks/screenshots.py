@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, ViewportSize, expect
 
-from areaviz.site.link_preview import PICTURE
+from areaviz.site.frame import PICTURE
 from benchmarks.browser import chromium
 from tests.browser.openings import PAGES, SCHEMES, Openings
 from tests.browser.screens import (

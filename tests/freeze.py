@@ -67,7 +67,7 @@ from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
 from areaviz.sets.app.state import AnalyseState
 from areaviz.show.message import serialise_payload
 from areaviz.show.views import KINDS, VIEWS
-from areaviz.site.gallery import list_stored_traces
+from areaviz.site.home import list_stored_traces
 from areaviz.site.pages import make_site
 from areaviz.trace.file import load
 from areaviz.trace.record import AttentionMap, Trace

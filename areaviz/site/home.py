@@ -1,28 +1,33 @@
-"""Home of the site: a ribbon, tiles for six pages ("Six ways in"), and links to other parts.
-
-It follows the app's Home.
-"""
+"""Home of the site, and the gallery of its stored runs."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from areaviz.app.home import TILES, WHAT_IT_DOES, Tile
 from areaviz.app.page import TITLES
 from areaviz.app.texts import sentence
+from areaviz.cards.tasks import TASKS
 from areaviz.draw.labels import Markup, make_data_block, make_element
 from areaviz.page.body import collect_script_settings, make_panel, render_payload
 from areaviz.page.content import PageOptions, Payload, format_focus, list_places, make_payload
-from areaviz.page.page import collect_page_content, make_mount_script
-from areaviz.samples.paths import HERO, LOOKS
+from areaviz.page.page import collect_page_content, make_mount_script, make_page
+from areaviz.samples.paths import HERO, LOOKS, OPENINGS
 from areaviz.show.message import choose_first_focus
 from areaviz.show.parts import read_parts, read_text
-from areaviz.site.page_frame import Files, Site, render_site_page
+from areaviz.site.frame import Files, Site, add_site_link, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import file
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+
+# Home of the site: a ribbon, tiles for six pages ("Six ways in"), and links to other parts.
+#
+# It follows the app's Home.
+
 
 HEADING = message("See what a model attends to")
 STILL = message("This page needs scripts to show the attention. The links below work without them.")
@@ -60,7 +65,7 @@ DOORS = (
 )
 
 
-def make_files(site: Site) -> Files:
+def make_home_files(site: Site) -> Files:
     """Return Home."""
     style, hero, script = _render_hero(site.language)
     tiles = [_render_tile(site, way) for way in TILES]
@@ -149,3 +154,62 @@ def _choose_model(way: Tile, site: Site) -> str:
     task = site.cards[name].task
     others = [one for one in (*site.live, *site.stored) if site.cards[one].task == task]
     return others[0] if others else name
+
+
+# The gallery of the site: twelve stored runs as interactive pages, and their list.
+
+
+RUN_COUNT = 12
+"""The number of runs in the gallery."""
+FIRST = (
+    *("token-boundary", "char-boundary", "language-model-boundary", "scene-captions-boundary"),
+    *("scene-translation", "memory-stories", "pointer-hull", "parser-boundary", "speech-hybrid"),
+    *("video-both", "items-soft", "stn-cluttered"),
+)
+"""The models of the gallery, in order."""
+GALLERY_DESCRIPTION = (
+    "Each page contains one run of a model, stored when the site was made, with all its attention."
+    " Click a word, choose a head, or change the layer."
+)
+
+
+def make_gallery_files(site: Site) -> Files:
+    """Return the gallery and the pages of its runs."""
+    cards = []
+    for model in site.stored:
+        card = site.cards[model]
+        link = make_element("a", card.title, href=f"traces/{model}.html")
+        what = f"{TASKS[card.task].title} · {model}"
+        also = make_element("p", _render_live_link(site, model)) if model in site.live else ""
+        inside = [make_element("h2", link), make_element("p", what, class_="facts")]
+        cards.append(make_element("div", *inside, *([also] if also else []), class_="card"))
+    main = [make_element("p", GALLERY_DESCRIPTION), make_element("div", *cards, class_="cards")]
+    yield "gallery.html", render_site_page(site, "Gallery", main)
+    for model, path in site.stored.items():
+        yield f"traces/{model}.html", add_site_link(make_page(file.load(path)), site)
+
+
+def _render_live_link(site: Site, model: str) -> str:
+    return make_element("a", "Run this model", href=site.best_page(model))
+
+
+def find_stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
+    """Return the first stored run of the app's pages for which `is_wanted` is true, or None."""
+    for path in sorted(OPENINGS.glob("*.npz")):
+        trace = file.load(path)
+        if is_wanted(trace):
+            return trace
+    return None
+
+
+def list_stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:
+    """Return the largest file with a stored run of each model in the gallery, by model.
+
+    Args:
+        home: the file of a translation's trace.
+        openings: the folder of the traces that the app's pages first show.
+    """
+    largest: dict[str, Path] = {}
+    for path in sorted([home, *openings.glob("*.npz")], key=lambda one: one.stat().st_size):
+        largest[file.load(path).request.model] = path
+    return {name: largest[name] for name in FIRST[:RUN_COUNT] if name in largest}

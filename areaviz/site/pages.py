@@ -1,4 +1,4 @@
-"""The registry of the site's pages, and the function that writes them all."""
+"""The registry of the site's pages, the function that writes them, and the site's README.md."""
 
 from __future__ import annotations
 
@@ -7,26 +7,59 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+from areaviz import __version__
 from areaviz.app.models import sort_best_first
 from areaviz.app.texts import write_in_language
 from areaviz.cards.card import Card, read_cards
 from areaviz.live.build import check_live
 from areaviz.samples.paths import ASSETS, HOME, OPENINGS
-from areaviz.site import card_pages, gallery, home, lessons, live_pages, readme, teach, tour
-from areaviz.site.link_preview import PICTURE
-from areaviz.site.page_frame import Files, Site, SitePage, with_switch
+from areaviz.site import home, learn, models
+from areaviz.site.frame import PICTURE, Files, Site, SitePage, with_switch
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.trace.errors import InputError
 from areaviz.trace.safe_files import write_whole
 
+# The README.md of the site. Its header also makes the site a static Space of Hugging Face.
+
+
+README_NAME = "README.md"
+TEXT = """---
+title: areaviz
+emoji: 🔎
+colorFrom: green
+colorTo: gray
+sdk: static
+app_file: index.html
+pinned: false
+---
+
+# areaviz
+
+See what trained models attend to, as areas of texts and pictures. Open `index.html`: the pages
+work from a disk and on any static host. {count} models run in the reader's browser. The pages fetch
+nothing and send nothing.
+
+Made with areaviz {version} by `areaviz site FOLDER`. Each model's page names the licence of its
+weights.
+"""
+
+
+def make_readme(site: Site) -> Files:
+    """Return the README."""
+    yield README_NAME, TEXT.format(count=len(site.live), version=__version__)
+
+
+# The registry of the site's pages, and the function that writes them all.
+
+
 PAGES: tuple[SitePage, ...] = (
-    SitePage("index", message("Home"), home.make_files, is_translated=True),
-    SitePage("tour", message("Tour"), tour.make_files, is_translated=True),
-    SitePage("lessons", message("Lessons"), lessons.make_files, is_translated=True),
-    SitePage("live", message("Live models"), live_pages.make_files),
-    SitePage("gallery", message("Gallery"), gallery.make_files),
-    SitePage("models", message("Models"), card_pages.make_files),
-    SitePage("teach", message("For teachers"), teach.make_files, is_translated=True),
+    SitePage("index", message("Home"), home.make_home_files, is_translated=True),
+    SitePage("tour", message("Tour"), learn.make_tour_files, is_translated=True),
+    SitePage("lessons", message("Lessons"), learn.make_lesson_files, is_translated=True),
+    SitePage("live", message("Live models"), models.make_live_files),
+    SitePage("gallery", message("Gallery"), home.make_gallery_files),
+    SitePage("models", message("Models"), models.make_card_files),
+    SitePage("teach", message("For teachers"), learn.make_teacher_files, is_translated=True),
 )
 """All pages in the order of the menu.
 
@@ -58,20 +91,20 @@ def make_site(
             the site would be too large.
         BackendError: a file cannot be written.
     """
-    if folder.exists() and any(folder.iterdir()) and not (folder / readme.NAME).exists():
+    if folder.exists() and any(folder.iterdir()) and not (folder / README_NAME).exists():
         raise InputError(f"{folder} contains other files. Choose a new or an empty folder.")
     cards = {card.name: card for card in read_cards(checkpoints)}
     for name in models:
         if name not in cards:
             raise InputError(f'There is no model "{name}" in {checkpoints}. Choose another model.')
         check_live(cards[name])
-    stored = gallery.list_stored_traces(HOME, OPENINGS)
+    stored = home.list_stored_traces(HOME, OPENINGS)
     stored = {name: path for name, path in stored.items() if name in cards}
     live = models or choose_live_models(cards, tuple(stored))
     site = Site(cards, live, stored, PAGES, live_page, checkpoints, address)
     size = _write_picture(folder) if address else 0
     written = [iterate_files(replace(site, language=code)) for code in LANGUAGES]
-    for path, text in chain(readme.make_files(site), *written):
+    for path, text in chain(make_readme(site), *written):
         content = text.encode("utf-8", "replace")
         size += len(content)
         if size > LARGEST:

@@ -17,8 +17,8 @@ from areaviz.learn.arithmetic import BOUNDARY_WORDS
 from areaviz.learn.tour import TOUR_STORY
 from areaviz.live.build import FAMILIES
 from areaviz.samples.paths import CHECKPOINTS, HOME, OPENINGS
-from areaviz.site.gallery import list_stored_traces
-from areaviz.site.page_frame import Site
+from areaviz.site.frame import Site
+from areaviz.site.home import list_stored_traces
 from areaviz.site.pages import LARGEST, PAGES, iterate_files, make_site
 from areaviz.texts.catalogue import PSEUDO
 from tests.browser.test_languages import CLIPPED, SHOWN, data_words

@@ -1,4 +1,4 @@
-"""The parts that all pages of the site share: models, menu, style and footer."""
+"""The parts that all pages of the site share, and the tags for shared links."""
 
 from __future__ import annotations
 
@@ -11,10 +11,42 @@ from areaviz.cards.card import Card
 from areaviz.draw.labels import Markup, make_document, make_element, make_raw_element
 from areaviz.page.page import make_page_style
 from areaviz.show.parts import join_modules, read_text
-from areaviz.site.link_preview import share_tags
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 
-NAME = "areaviz"
+# Tags for shared links.
+#
+# Social networks show a page's title, a sentence and a picture from them.
+
+
+PICTURE = "share.png"
+"""The picture's file in the site's folder. It is the last frame of the ribbon's animation."""
+DESCRIPTION = "See which words, areas of pictures and moments a model attends to, head by head."
+
+
+def share_tags(title: str, address: str) -> Sequence[Markup]:
+    """Return the Open Graph tags of a page, or () if the site's address is unknown.
+
+    Args:
+        title: the title of the page.
+        address: the web address of the site's folder, or "" if it is unknown. The address of the
+            picture contains it.
+    """
+    if not address:
+        return ()
+    told = {
+        "og:type": "website",
+        "og:title": title,
+        "og:description": DESCRIPTION,
+        "og:image": f"{address.rstrip('/')}/{PICTURE}",
+    }
+    tags = [make_element("meta", property=name, content=content) for name, content in told.items()]
+    return [*tags, make_element("meta", name="twitter:card", content="summary_large_image")]
+
+
+# The parts that all pages of the site share: models, menu, style and footer.
+
+
+SITE_NAME = "areaviz"
 FOOTER = message("This site is made of files. Its pages fetch nothing and send nothing.")
 
 
@@ -119,7 +151,7 @@ def render_site_page(
         *(make_raw_element("script", one, type="module") for one in scripts),
     ]
     style = f"{make_page_style('auto')}\n{read_text('site/site.css')}"
-    tab = title if title.startswith(NAME) else f"{title} · {NAME}"
+    tab = title if title.startswith(SITE_NAME) else f"{title} · {SITE_NAME}"
     tags = share_tags(tab, site.address)
     return make_document(tab, [style, *styles], scripts, body, tags=tags, language=site.language)
 
@@ -133,7 +165,7 @@ def add_site_link(html: str, site: Site, above: Markup | str = "") -> str:
         above: content between the link and the page.
     """
     first = site.menu[0]
-    link = make_element("a", f"{NAME}: {sentence(first.title)}", href=f"../{first.name}.html")
+    link = make_element("a", f"{SITE_NAME}: {sentence(first.title)}", href=f"../{first.name}.html")
     nav = make_element("nav", link, aria_label=sentence("Pages"), class_="facts")
     return html.replace("<body>", f"<body>{nav}{above}", 1)
 
