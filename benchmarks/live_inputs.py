@@ -11,8 +11,8 @@ import numpy as np
 from PIL import Image
 
 from areaviz.cards.card import read_card
-from areaviz.data.babi import read_questions
-from areaviz.data.multi30k import read_captions
+from areaviz.lab.sentences import read_captions
+from areaviz.lab.tasks.stories import read_questions
 from areaviz.media.pictures import decode_picture
 from areaviz.samples.digits import compose_scenes, draw_digits
 from areaviz.samples.own_media import get_picture_sample

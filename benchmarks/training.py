@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
+from areaviz.lab.loop import optimise_for_training
 from areaviz.models.translation import Transformer, TransformerConfig
-from areaviz.training.task import optimise_for_training
 from benchmarks.report import command, markdown, processor, publish
 
 REGULAR = "regular"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from areaviz.data.jhmdb import COLUMNS, FRAMES
+from areaviz.lab.tasks.clips import COLUMNS, FILM_FRAMES
 
 HEIGHT, WIDTH = 48, 64
 SPLITS = {"train": 8, "val": 4, "test": 6}
@@ -41,8 +41,8 @@ def colour(clip: int, frame: int) -> tuple[int, int, int]:
 
 
 def _add(archive: tarfile.TarFile, name: str, clip: int) -> None:
-    sheet = np.zeros((HEIGHT * FRAMES // COLUMNS, WIDTH * COLUMNS, 3), np.uint8)
-    for frame in range(FRAMES):
+    sheet = np.zeros((HEIGHT * FILM_FRAMES // COLUMNS, WIDTH * COLUMNS, 3), np.uint8)
+    for frame in range(FILM_FRAMES):
         top, left = HEIGHT * (frame // COLUMNS), WIDTH * (frame % COLUMNS)
         sheet[top : top + HEIGHT, left : left + WIDTH] = colour(clip, frame)
     content = io.BytesIO()
@@ -62,5 +62,5 @@ def _row(split: str, clip: int) -> dict[str, object]:
         "action": action,
         "sentence": f"{who} is {ACTIONS[action]}",
         "split": split,
-        "boxes": [[0.1, 0.2, 0.5 + frame / 100, 1.0] for frame in range(FRAMES)],
+        "boxes": [[0.1, 0.2, 0.5 + frame / 100, 1.0] for frame in range(FILM_FRAMES)],
     }

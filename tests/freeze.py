@@ -54,13 +54,17 @@ from areaviz.app.your_tensors import TensorsState
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.server import make_api_text
 from areaviz.cards.card import read_cards
-from areaviz.cards.finding_tables import FINDING_TABLES
-from areaviz.cards.result_tables import format_results, format_summary
 from areaviz.cli import build, list_commands
-from areaviz.cli.figures import with_findings, with_forms
 from areaviz.cli.live import make_live_html
 from areaviz.draw.select import list_sites
 from areaviz.draw.view import figure_caption, format_json
+from areaviz.lab.tables import (
+    FINDING_TABLES,
+    format_results,
+    format_summary,
+    with_findings,
+    with_forms,
+)
 from areaviz.page.content import POINTED
 from areaviz.page.page import export
 from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS

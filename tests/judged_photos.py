@@ -14,8 +14,7 @@ from pathlib import Path
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
-from areaviz.cards.result_tables import format_markdown_row
-from areaviz.cli.figures import replace_marked
+from areaviz.lab.tables import format_markdown_row, replace_marked
 from areaviz.measures.pointing import Box
 from areaviz.media.pictures import decode_picture
 from areaviz.samples.dataset import FUNCTION_WORDS

@@ -70,7 +70,7 @@ BROKEN = [
     ("areaviz.backend.localhost", "import torch", "belongs in"),
     ("areaviz.backend.backend", "from safetensors.torch import load_file", "belongs in"),
     ("areaviz.ui.plots", "import plotly.graph_objects as go", "belongs in areaviz.drawing"),
-    ("areaviz.training.loop", "from matplotlib.figure import Figure", "belongs in areaviz.drawing"),
+    ("areaviz.lab.loop", "from matplotlib.figure import Figure", "belongs in areaviz.drawing"),
     ("areaviz.draw.view", "import streamlit as st", "belongs in areaviz.ui"),
     ("areaviz.backend.local", "import ray", "belongs in areaviz.server"),
     ("areaviz.draw.view", "import matplotlib.pyplot as plt", "imports matplotlib.pyplot"),

@@ -167,7 +167,7 @@ FORM_TABLES: Mapping[str, FormTable] = {
 # Comparison of trained forms of keys: the losses of their seeds, and their best heads for spans.
 #
 # The figures are read from a table that `areaviz heads --into` fills run by run, see
-# `areaviz.evaluation.heads`.
+# `areaviz.lab.heads`.
 
 
 SEED_COUNTS: Mapping[int, str] = {1: "one seed", 3: "three seeds"}

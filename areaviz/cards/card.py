@@ -156,7 +156,7 @@ class Card:
         gates: Targets of the model, see `areaviz.cards.card`.
         files: File name -> SHA-256 of each file that is loaded. {} in older cards.
         heads: Site -> metric -> values of each layer's heads on validation, see
-            `areaviz.evaluation.heads`. {} if they were not measured.
+            `areaviz.lab.heads`. {} if they were not measured.
         opening: Site -> default view of a page. Without an entry, the page shows top areas.
         lacks: Entries of `can` that its task provides and this model does not have.
     """

@@ -318,7 +318,7 @@ def history_table(card: Card) -> Table:
 # Translation quality by sentence length, with and without attention, drawn from model cards.
 #
 # This is not a view of one trace. Each card has BLEU for the shortest, middle and longest third of
-# a test set, with the bounds of a 95 % interval (see `areaviz/metrics/by_length.py`).
+# a test set, with the bounds of a 95 % interval (see `areaviz/lab/tasks/translation.py`).
 
 
 THIRDS = ("short", "middle", "long")

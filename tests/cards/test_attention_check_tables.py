@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.attention_check_tables import look_lines
+from areaviz.lab.tables import look_lines
 from tests.pages import folder
 
 CARD = replace(folder.card("a", "area"), task="speech")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.best_tables import format_alignment_table, format_pointing_table
 from areaviz.cards.card import Opening
+from areaviz.lab.tables import format_alignment_table, format_pointing_table
 from areaviz.trace.derived import BestAlignment
 from tests.pages import folder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from areaviz.cards.card import Card
-from areaviz.cards.finding_tables import (
+from areaviz.lab.tables import (
     format_character_table,
     format_photo_table,
     format_scene_table,

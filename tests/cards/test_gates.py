@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from areaviz.cards.card import Card, Gate, judge_targets, read_card
-from areaviz.training.config import read_recipe
+from areaviz.lab.loop import read_recipe
 from tests.pages import folder
 
 ROOT = Path(__file__).parents[2]

@@ -8,11 +8,10 @@ from pkgutil import resolve_name
 import pytest
 
 from areaviz.cards.tasks import TASKS, Task
-from areaviz.evaluation.tasks import EVALUATIONS
+from areaviz.lab.loop import TrainConfig
+from areaviz.lab.tasks import EVALUATIONS, TRAININGS
 from areaviz.models.recording import INPUTS
 from areaviz.samples.sample_sets import SAMPLE_SETS
-from areaviz.training.config import TrainConfig
-from areaviz.training.tasks import TRAININGS
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.key)

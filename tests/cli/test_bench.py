@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from areaviz.cli import bench as bench_module
 from areaviz.cli import build
+from areaviz.lab import commands as bench_module
 from areaviz.trace.errors import BackendError, InputError
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build, list_commands, main
-from areaviz.cli import data as data_module
+from areaviz.lab import commands as data_module
 from areaviz.samples.paths import DATA_SETTING
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Progress

@@ -12,7 +12,7 @@ import pytest
 
 from areaviz.cards.card import Card, read_card, write_card
 from areaviz.cli import main
-from areaviz.evaluation import measure
+from areaviz.lab import measure
 from tests.pages import folder
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
-from areaviz.cli.faithfulness import format_lines
+from areaviz.lab.measure import format_lines
 from areaviz.measures.faithfulness import Faithfulness
 from tests.models.test_language_model import language_model, save
 from tests.pages import folder

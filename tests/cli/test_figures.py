@@ -10,12 +10,13 @@ import pytest
 
 from areaviz.app.key_forms import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
 from areaviz.cards.card import Card, read_cards, write_card
-from areaviz.cards.finding_tables import FINDING_TABLES
-from areaviz.cards.result_tables import format_results, format_summary
 from areaviz.cards.tasks import AREA_ATTENTION, TASKS
-from areaviz.cli.figures import (
+from areaviz.lab.tables import (
+    FINDING_TABLES,
     MARK,
     figures,
+    format_results,
+    format_summary,
     replace_marked,
     with_findings,
     with_forms,

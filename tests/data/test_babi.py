@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.data.babi import read_questions
+from areaviz.lab.tasks.stories import read_questions
 from areaviz.models.stories import Question, split_sentence
 from tests.stories import write_corpus
 

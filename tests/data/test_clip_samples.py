@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.evaluation.video import SEEDS
+from areaviz.lab.tasks.clips import SEEDS, TRAIN_SEED, VALID_SEED
 from areaviz.samples.digits import (
     ACTIONS,
     CLIP_FRAMES,
@@ -16,7 +16,6 @@ from areaviz.samples.digits import (
 )
 from areaviz.samples.own_media import CLIP_SAMPLES, ENLARGED, SEED, get_clip_sample, make_clip
 from areaviz.trace.errors import InputError
-from areaviz.training.training_clips import TRAIN_SEED, VALID_SEED
 from tests.trace.sentence import assert_one_sentence
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.data import mnist
-from areaviz.data.mnist import read_digits
+from areaviz.lab.tasks import digits as mnist
+from areaviz.lab.tasks.digits import read_digits
 from areaviz.samples.digits import CLUTTER, CLUTTER_SIDE, DIGIT_KINDS, compose_scenes, draw_digits
 from areaviz.trace.errors import BackendError
 
@@ -136,7 +136,7 @@ def write(folder: Path, part: str, images: bytes, labels: bytes) -> None:
 def test_mnist_reserves_last_digits_for_validation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mnist, "VALIDATION", 3)
+    monkeypatch.setattr(mnist, "VALIDATION_DIGITS", 3)
     labels = LABELS.astype(np.uint8)
     write(tmp_path, "train", idx(DIGITS), idx(labels))
     write(tmp_path, "t10k", idx(DIGITS[:4]), idx(labels[:4]))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.data.flickr8k import read_photos, read_pixels
+from areaviz.lab.pictures import read_photos, read_pixels
 from areaviz.samples.scenes import make_scene
 from tests import flickr
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.data.jhmdb import FRAMES, read_films, read_frames
+from areaviz.lab.tasks.clips import FILM_FRAMES, read_films, read_frames
 from tests import films
 
 
@@ -27,7 +27,7 @@ def test_sentences_are_lower_case_with_single_blanks(data: Path) -> None:
     found = read_films(data, "train")
     assert found[0].text == "a fox is climbing a ladder" and found[0].action == "climb"
     assert found[5].text == "an otter on the left is shouting at the sea"
-    assert len(found[0].boxes) == FRAMES and found[0].boxes[3] == (0.1, 0.2, 0.53, 1.0)
+    assert len(found[0].boxes) == FILM_FRAMES and found[0].boxes[3] == (0.1, 0.2, 0.53, 1.0)
 
 
 def test_frames_are_on_a_sheet_in_reading_order(data: Path) -> None:
@@ -35,8 +35,10 @@ def test_frames_are_on_a_sheet_in_reading_order(data: Path) -> None:
     chosen = read_films(data, "val")[::-1]
     found = list(read_frames(data, chosen))
     for film, pixels in zip(chosen, found, strict=True):
-        assert pixels.shape == (FRAMES, films.HEIGHT, films.WIDTH, 3) and pixels.dtype == np.uint8
-        for frame in range(FRAMES):
+        assert (
+            pixels.shape == (FILM_FRAMES, films.HEIGHT, films.WIDTH, 3) and pixels.dtype == np.uint8
+        )
+        for frame in range(FILM_FRAMES):
             wanted = films.colour(int(film.name[:4]), frame)
             assert np.abs(pixels[frame].astype(int) - wanted).max() < 8, "but for what JPEG loses"
 

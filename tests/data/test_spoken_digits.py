@@ -7,12 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.data.spoken_digits import (
-    LONGEST_SAMPLES,
-    Recordings,
-    join_recordings,
-    read_recordings,
-)
+from areaviz.lab.tasks.speech import LONGEST_SAMPLES, Recordings, join_recordings, read_recordings
 
 
 @pytest.fixture

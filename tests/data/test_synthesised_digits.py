@@ -8,9 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.data import synthesised_digits
-from areaviz.data.spoken_digits import Recordings
-from areaviz.data.synthesised_digits import FIRST_SPEAKER, synthesise_recordings, synthesise_words
+from areaviz.lab.tasks import speech
+from areaviz.lab.tasks.speech import (
+    FIRST_SPEAKER,
+    Recordings,
+    synthesise_recordings,
+    synthesise_words,
+)
 from areaviz.media.sounds import LOUDNESS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import RATE
@@ -44,8 +48,8 @@ def test_silence_is_cut_and_rate_is_converted() -> None:
 
 @pytest.mark.usefixtures("beeping")
 def test_every_voice_says_every_digit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synthesised_digits, "ACCENTS", ("en-us",))
-    monkeypatch.setattr(synthesised_digits, "VARIANTS", ("m1", "f1"))
+    monkeypatch.setattr(speech, "ACCENTS", ("en-us",))
+    monkeypatch.setattr(speech, "VARIANTS", ("m1", "f1"))
     found = synthesise_recordings()
     assert np.bincount(found.digits).tolist() == [4] * 10
     assert set(found.speakers) == {FIRST_SPEAKER, FIRST_SPEAKER + 1}

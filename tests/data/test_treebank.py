@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.treebank import MAX_WORDS, Parsed, read_treebank
+from areaviz.lab.tasks.trees import MAX_WORDS, Parsed, read_treebank
 from areaviz.samples.reasoning import separate_punctuation
 
 Line = tuple[str, str, str]

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.data.word_links import FOLDER, LINKS, read_gold, read_linked, read_system
+from areaviz.lab.sentences import FOLDER, LINKS_FILE, read_gold, read_linked, read_system
 from areaviz.trace.errors import InputError
 from benchmarks import alignment
 
-ENTRIES = tomllib.loads(LINKS.read_text(encoding="utf-8"))
+ENTRIES = tomllib.loads(LINKS_FILE.read_text(encoding="utf-8"))
 
 
 def test_validation_has_20_captions_and_test_40() -> None:

@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.jhmdb import read_films, read_frames
-from areaviz.evaluation import action_films as evaluation
-from areaviz.evaluation.action_films import (
+from areaviz.lab.measure import Options
+from areaviz.lab.sentences import run_tokenizer
+from areaviz.lab.tasks import clips as evaluation
+from areaviz.lab.tasks.clips import (
+    ActionClassifier,
+    evaluate_video,
     find_next_of_another_action,
-    measure_attention,
+    measure_film_attention,
+    read_films,
+    read_frames,
     score_sentences,
 )
-from areaviz.evaluation.measure import Options
-from areaviz.evaluation.video import evaluate_video
-from areaviz.metrics.action_classifier import ActionClassifier
 from areaviz.models.clips import VideoCaptioner, WatcherConfig
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import RECURRENT_SITE
@@ -27,7 +29,6 @@ from areaviz.trace.areas import FloatArray
 from areaviz.trace.changes import Hide
 from areaviz.trace.query import item_shares
 from areaviz.trace.request import Clip, Request
-from areaviz.training.sentences import run_tokenizer
 from tests import films
 from tests.pages import folder
 
@@ -106,7 +107,7 @@ def test_frames_are_removed_in_order_of_attention(
     for film, pixels in zip(asked, read_frames(data, asked), strict=True):
         given.append(Request("watcher", "", clip=Clip.of("film", pixels), target=film.text))
     traces = [watcher.trace([one])[0] for one in given]
-    found = measure_attention(watcher, traces)
+    found = measure_film_attention(watcher, traces)
     for name, keep in (("fall", slice(-3, None)), ("fall_least", slice(0, 3))):
         falls = []
         for trace in traces:
@@ -127,7 +128,7 @@ def test_words_unseen_in_training_are_omitted(data: Path, tmp_path: Path) -> Non
     given = Request("watcher", "", clip=Clip.of("film", pixels), target="a zebra is climbing")
     trace = watcher.trace([given])[0]
     assert trace.output.probabilities[1] == 0
-    found = measure_attention(watcher, [trace])
+    found = measure_film_attention(watcher, [trace])
     assert all(np.isfinite(value) for value in found.values())
 
 

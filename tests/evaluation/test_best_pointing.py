@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.cards.card import Opening
-from areaviz.evaluation.best_pointing import (
-    choose_best,
-    choose_pointing_opening,
-    measure_best_pointing,
-)
+from areaviz.lab.measure import choose_best, choose_pointing_opening, measure_best_pointing
 from areaviz.measures.pointing import PointedWords
 from areaviz.trace.derived import BestAlignment
 from tests.pages import folder

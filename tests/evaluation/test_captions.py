@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.evaluation.captions import OF_AREAS, Read, measure_areas
+from areaviz.lab.tasks.captions import OF_AREAS, Read, measure_areas
 from areaviz.samples.dataset import GroundedSentence
 from areaviz.trace.areas import AreaGrid
 

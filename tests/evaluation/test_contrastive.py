@@ -11,12 +11,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.contrastive_faithfulness import (
-    LIKELIEST,
-    find_closest_contrast,
-    find_contrast,
-    measure_contrast,
-)
+from areaviz.lab.measure import LIKELIEST, find_closest_contrast, find_contrast, measure_contrast
 from areaviz.measures.faithfulness import (
     Contrast,
     Probe,

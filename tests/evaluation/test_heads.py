@@ -13,8 +13,8 @@ import pytest
 
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli import main
-from areaviz.evaluation import heads as module
-from areaviz.evaluation.heads import add_to_table, make_table_entry
+from areaviz.lab import heads as module
+from areaviz.lab.heads import add_to_table, make_table_entry
 from areaviz.trace.errors import InputError
 from tests.sets import read_lines
 from tests.tiny import SENTENCES, checkpoint

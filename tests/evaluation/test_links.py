@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation import links as module
-from areaviz.evaluation.links import compute_error_rates, link_figures
+from areaviz.lab import heads as module
+from areaviz.lab.heads import compute_error_rates, link_figures
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.dataset import Dataset
 from tests.sets import read_lines

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.cards.card import Opening
-from areaviz.evaluation.measure import check_chosen, choose_pointing_head
+from areaviz.lab.measure import check_chosen, choose_pointing_head
 from areaviz.trace.errors import InputError
 from tests.pages import folder
 

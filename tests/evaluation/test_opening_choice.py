@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from areaviz.cards.card import Opening, read_card
-from areaviz.evaluation import opening_choice as module
-from areaviz.evaluation.opening_choice import (
+from areaviz.lab import measure as module
+from areaviz.lab.heads import LinkedCounts
+from areaviz.lab.measure import (
     choose_linked_opening,
     choose_openings,
     has_enough_spans,
@@ -19,7 +20,6 @@ from areaviz.evaluation.opening_choice import (
     measure_agreement,
 )
 from areaviz.measures.spans import find_word_runs
-from areaviz.metrics.link_accuracy import LinkedCounts
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.areas import Area

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.treebank import Parsed
-from areaviz.evaluation.measure import Options
-from areaviz.evaluation.parsing import (
+from areaviz.lab.measure import Options
+from areaviz.lab.tasks.translation import PENALTIES
+from areaviz.lab.tasks.trees import (
+    Parsed,
     evaluate_parsing,
     measure_bracket_spans,
     score_trees_of_other_sentences,
 )
-from areaviz.evaluation.translation import PENALTIES
 from areaviz.measures.references import list_openings, make_flat_tree
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import RECURRENT_SITE

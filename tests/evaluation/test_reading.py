@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.evaluation.measure import Options
-from areaviz.evaluation.reading import SPANS, evaluate_reading, measure_texts
+from areaviz.lab.measure import Options
+from areaviz.lab.tasks.language_model import SPANS, evaluate_reading, measure_texts
 from areaviz.models.generation import LanguageModel
 from areaviz.models.language import SITE
 from areaviz.models.tokenizer import shift_targets

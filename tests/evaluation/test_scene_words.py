@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_share_of_right_words
+from areaviz.lab.tasks.picture_translation import (
+    WORD_KINDS,
+    choose_tested_words,
+    compute_share_of_right_words,
+)
 from areaviz.samples.scenes import AMBIGUOUS, COLOURS, MASK, NOUNS, make_scene
 
 SCENES = [make_scene("samples", number) for number in range(60)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WORD_KINDS)
 def test_one_word_of_one_object_is_hidden(kind: str) -> None:
     asked = choose_tested_words(SCENES, kind)
     assert asked

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.spans import (
+from areaviz.lab.heads import (
     BESIDE_OF_HEAD,
     COMPARED_MEASURES,
     compare_spans,

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.data.spoken_digits import Recordings, Utterance
-from areaviz.evaluation import speech
-from areaviz.evaluation.measure import Options
-from areaviz.evaluation.speech import (
+from areaviz.lab.measure import Options
+from areaviz.lab.tasks import speech
+from areaviz.lab.tasks.speech import (
+    Recordings,
+    Utterance,
     compute_hit_share,
     draw_strings,
     evaluate_speech,

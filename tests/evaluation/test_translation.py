@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from areaviz.cards.card import Card, read_card, write_card
-from areaviz.evaluation import heads, links
-from areaviz.evaluation import translation as module
-from areaviz.evaluation.measure import Options, evaluate_checkpoint
-from areaviz.metrics.by_length import THIRDS, compute_gains_by_length
+from areaviz.lab import heads
+from areaviz.lab.measure import Options, evaluate_checkpoint
+from areaviz.lab.tasks import translation as module
+from areaviz.lab.tasks.translation import THIRDS, compute_gains_by_length
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.dataset import Dataset
 from areaviz.trace.errors import InputError
@@ -35,9 +35,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a checkpoint with boundary keys, whose spans sometimes win, and four sentences."""
     folder = checkpoint(tmp_path, key_mode="boundary", seed=1)
     monkeypatch.setattr(heads, "read_split", lambda *_: PAIRS)
-    for one in (links, module):
+    for one in (heads, module):
         monkeypatch.setattr(one, "read_linked", lambda *_: linked())
-    monkeypatch.setattr(links, "read_split", lambda *_: PAIRS)
+    monkeypatch.setattr(heads, "read_split", lambda *_: PAIRS)
     return folder
 
 

@@ -13,15 +13,16 @@ import pytest
 import torch
 
 from areaviz.cards.tasks import TASKS
-from areaviz.evaluation import video
-from areaviz.evaluation.measure import Options
-from areaviz.evaluation.tasks import EVALUATIONS
-from areaviz.evaluation.video import (
+from areaviz.lab.measure import Options
+from areaviz.lab.sentences import run_tokenizer
+from areaviz.lab.tasks import EVALUATIONS
+from areaviz.lab.tasks import clips as video
+from areaviz.lab.tasks.clips import (
     compute_word_accuracy,
     draw_clips,
     evaluate_video,
     find_usual_frames,
-    measure_attention,
+    measure_clip_attention,
     trace_given_sentences,
 )
 from areaviz.models.clips import VideoCaptioner, WatcherConfig
@@ -33,7 +34,6 @@ from areaviz.samples.own_media import make_clip
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
-from areaviz.training.sentences import run_tokenizer
 from tests.pages import folder
 
 BLANK = np.zeros((CLIP_FRAMES, CLIP_SIDE, CLIP_SIDE), np.uint8)
@@ -104,7 +104,7 @@ def beginning(window: Window) -> Window:
 def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
     traced = trace_given_sentences(eye, clips)  # type: ignore[arg-type]
     raw = trace_given_sentences(eye.make_untrained(), clips)  # type: ignore[arg-type]
-    return measure_attention(clips, traced, raw)
+    return measure_clip_attention(clips, traced, raw)
 
 
 def test_action_words_are_counted_at_their_position() -> None:
@@ -214,7 +214,7 @@ def test_untrained_model_is_measured(tmp_path: Path) -> None:
     assert found.figures["right"] == 0.0
     measured = found.attention[f"{RECURRENT_SITE}, test"]
     traced = trace_given_sentences(model, clips[:2])
-    assert measured == measure_attention(clips[:2], traced, traced) and measured["clips"] == 2
+    assert measured == measure_clip_attention(clips[:2], traced, traced) and measured["clips"] == 2
     # The network is its own baseline, because the untrained network has the same seed.
     assert measured["peak"] == measured["peak_untrained"]
     assert measured["dependence"] == measured["dependence_untrained"]

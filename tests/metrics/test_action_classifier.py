@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from areaviz.metrics.action_classifier import ActionClassifier
+from areaviz.lab.tasks.clips import ActionClassifier
 
 TEXTS = ["a fox climbs", "the fox climbs up", "a heron shouts", "a heron is shouting"]
 ACTIONS = ["climb", "climb", "shout", "shout"]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from areaviz.lab.tasks.captions import compute_area_hits
 from areaviz.measures.pointing import compute_box_overlaps, compute_inside_shares
-from areaviz.metrics.area_hits import compute_area_hits
 from areaviz.trace.areas import Area, AreaGrid
 
 GRID = AreaGrid(4, 4, 2, 2)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.measures.references import compute_bleu_and_chrf
-from areaviz.metrics.by_length import (
+from areaviz.lab.tasks.translation import (
     THIRDS,
     compute_bleu_by_length,
     compute_gains_by_length,
     split_by_length,
 )
+from areaviz.measures.references import compute_bleu_and_chrf
 
 WORDS = [
     "ein",

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.link_accuracy import (
-    contains_aligned_word,
-    count_linked_words,
-    find_diagonal_spans,
-)
+from areaviz.lab.heads import contains_aligned_word, count_linked_words, find_diagonal_spans
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.ngrams import USUAL_DISCOUNT, NGrams
+from areaviz.lab.tasks.language_model import USUAL_DISCOUNT, NGrams
 
 START, END, VOCABULARY = 2, 3, 7
 ROWS = [[4, 5, END], [4, 5, 6, END], [4, 6, END], [5, END]]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.ranking import mean_average_precision
+from areaviz.lab.tasks.picture_encoder import mean_average_precision
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=8)
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from areaviz.lab.pictures import load_encoder
 from areaviz.models.pictures import (
     EFFICIENTNET_WEIGHTS,
     FEATURES,
@@ -20,7 +21,6 @@ from areaviz.models.pictures import (
     build_picture_encoder,
 )
 from areaviz.trace.errors import InputError
-from areaviz.training.finished_features import load_encoder
 
 OPTIONS = {"kind": "efficientnet-lite0", "side": 64, "channels": 160}
 PUBLISHED, CLASSIFIER = 4_652_008, 1_281_000

@@ -19,6 +19,7 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.backend.backend import ReplayBackend
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import LSTMS
+from areaviz.lab.sentences import compute_cross_entropy
 from areaviz.models.base import TOKENIZER, save_weights
 from areaviz.models.decoding import beam_search
 from areaviz.models.generation import GenerationModel
@@ -34,7 +35,6 @@ from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus, Request, from_params, to_params
-from areaviz.training.sentences import compute_cross_entropy
 from tests import reference, tiny
 from tests.sampled import sampled
 from tests.trace.sentence import assert_one_sentence

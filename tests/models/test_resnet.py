@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from areaviz.lab.pictures import load_encoder
 from areaviz.models.pictures import RESNET_FILE, ResNet152, build_picture_encoder
 from areaviz.trace.errors import InputError
-from areaviz.training.finished_features import load_encoder
 
 OPTIONS = {"kind": "resnet152", "side": 224, "channels": 128}
 RES5_AND_CLASSIFIER = 14_964_736 + 2_049_000

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
+from areaviz.lab.sentences import run_tokenizer
 from areaviz.models.clips import ENCODERS, VideoCaptioner, WatcherConfig
 from areaviz.models.generation import AttributedRun, GenerationModel, compute_attribution
 from areaviz.models.network import compute_token_log_probabilities
@@ -23,7 +24,6 @@ from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Clip, Request
-from areaviz.training.sentences import run_tokenizer
 from tests import fakes
 from tests.pages import folder
 

@@ -18,6 +18,7 @@ from areaviz.app.input import UPLOAD_SOURCE
 from areaviz.app.tasks import add_gold_times, describe_transcript
 from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
+from areaviz.lab.sentences import run_tokenizer
 from areaviz.media.sounds import DecodedSound, encode_flac
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech import ListenerConfig, SpeechRecognizer
@@ -26,7 +27,6 @@ from areaviz.show.sound.sound import find_spoken_intervals
 from areaviz.trace.changes import Hide, Share, format_changes, parse_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.training.sentences import run_tokenizer
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, open_tab, shown

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.app.input import UPLOAD_SOURCE
 from areaviz.app.tasks import add_gold_frames, describe_clip
 from areaviz.backend.backend import Backend
+from areaviz.lab.sentences import run_tokenizer
 from areaviz.media.clips import decode_clip, encode_gif
 from areaviz.models.clips import VideoCaptioner, WatcherConfig
 from areaviz.models.generation import GenerationModel
@@ -23,7 +24,6 @@ from areaviz.show.strip.strip import find_frame_attention
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.training.sentences import run_tokenizer
 from tests import fakes
 from tests.messages import header_of
 from tests.pages import folder

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from areaviz.cards.card import read_card
+from areaviz.lab.loop import TEXTS, read_training_texts
 from areaviz.samples.paths import CHECKPOINTS
-from areaviz.training.about import TEXTS, read_training_texts
 
 SECTIONS: dict[str, dict[str, Any]] = tomllib.loads(
     (files("areaviz.training") / TEXTS).read_text("utf-8")

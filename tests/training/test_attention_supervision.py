@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.models.captions import CaptionerConfig, CaptionTransformer
-from areaviz.models.tokenizer import Tokenizer, shift_targets
-from areaviz.samples.dataset import GroundedSentence
-from areaviz.trace.areas import Area, AreaGrid
-from areaviz.training.attention_supervision import (
+from areaviz.lab.tasks.captions import (
     MIN_OVERLAP,
     AttentionTargets,
     compute_told_caption_loss,
     compute_told_loss,
 )
+from areaviz.models.captions import CaptionerConfig, CaptionTransformer
+from areaviz.models.tokenizer import Tokenizer, shift_targets
+from areaviz.samples.dataset import GroundedSentence
+from areaviz.trace.areas import Area, AreaGrid
 
 GRID = AreaGrid(4, 4, 2, 2)
 BOX = (0.25, 0.25, 0.75, 0.75)

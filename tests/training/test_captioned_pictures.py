@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from areaviz.lab.loop import load_or_make_array
+from areaviz.lab.pictures import CaptionedPictures
 from areaviz.models.pictures import ENCODERS, EncoderConfig, PictureEncoder
-from areaviz.training.captioned_pictures import CaptionedPictures
-from areaviz.training.task import load_or_make_array
 
 CPU = torch.device("cpu")
 

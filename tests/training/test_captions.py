@@ -11,19 +11,18 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.measure import Options, evaluate_checkpoint
+from areaviz.lab.measure import Options, evaluate_checkpoint
+from areaviz.lab.pictures import VIEWS, PhotoChanges
+from areaviz.lab.sentences import choose_content_words, label_words
+from areaviz.lab.tasks.captions import Captions, CaptionsConfig
+from areaviz.lab.tasks.picture_encoder import EncoderTaskConfig
+from areaviz.lab.train import train_recipe
 from areaviz.models import MODELS
 from areaviz.models.base import choose_device
 from areaviz.models.generation import GenerationModel
 from areaviz.samples import scenes
 from areaviz.samples.scenes import make_scene
 from areaviz.trace.errors import InputError
-from areaviz.training.captioned_pictures import VIEWS
-from areaviz.training.captions import Captions, CaptionsConfig
-from areaviz.training.encoder import EncoderTaskConfig
-from areaviz.training.photo_changes import PhotoChanges
-from areaviz.training.run import train
-from areaviz.training.sentences import choose_content_words, label_words
 from tests import flickr
 
 TINY = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
@@ -56,7 +55,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.usefixtures("few")
 def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
-    folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    folder = train_recipe(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert (card.family, card.task, card.mechanism) == ("captioner", "caption", "area")
     assert {"valid_loss", "valid_pointing"} <= card.history[0].keys()
@@ -85,8 +84,8 @@ def test_photos_are_described_from_a_finished_encoder(data: Path, tmp_path: Path
         captions_from=1,
         **{**COMMON, "steps": 3},
     )
-    train(encoder, data, tmp_path, "cpu")
-    folder = train(recipe("photos", encoder_run="encoder"), data, tmp_path, "cpu")
+    train_recipe(encoder, data, tmp_path, "cpu")
+    folder = train_recipe(recipe("photos", encoder_run="encoder"), data, tmp_path, "cpu")
     weights = torch.load(tmp_path / "encoder" / "best.pt", weights_only=True)
     task = Captions.build(
         recipe("photos", encoder_run="encoder"), data, tmp_path / "captions", choose_device("cpu")
@@ -104,7 +103,7 @@ def test_photos_are_described_from_a_finished_encoder(data: Path, tmp_path: Path
 def test_own_words_are_measured_in_true_captions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    folder = train_recipe(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     true = [make_scene("test", number).list_true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
     evaluate_checkpoint(folder, tmp_path, "val", Options(1), "cpu")  # chooses the head
@@ -127,7 +126,7 @@ def test_pointing_is_measured_on_a_fixed_picture_count(
         asked.extend(chosen.tolist())
         return [True]
 
-    monkeypatch.setattr("areaviz.training.captions.POINTED", 3)
+    monkeypatch.setattr("areaviz.lab.tasks.captions.POINTED", 3)
     monkeypatch.setattr(Captions, "_points", points)
     (tmp_path / "runs" / "one").mkdir(parents=True)
     task = Captions.build(
@@ -183,7 +182,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
         model={**TINY, "encoder": {"side": 128, "channels": 2, "grids": [8, 14]}, "grid": 8},
         **COMMON,
     )
-    train(encoder, tmp_path, tmp_path / "runs", "cpu")
+    train_recipe(encoder, tmp_path, tmp_path / "runs", "cpu")
     model = {
         "attention": attention,
         "encoder": {"side": 128, "channels": 2},
@@ -194,7 +193,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
     plan = CaptionsConfig(
         name="soft", task="captions", pictures="scenes", model=model, **COMMON, **options
     )
-    folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
+    folder = train_recipe(plan, tmp_path, tmp_path / "runs", "cpu")
     assert list((tmp_path / "runs" / "encoder").glob("features-14-8-view0-*.npy"))
     card, captions = evaluate_checkpoint(folder, tmp_path, "val", Options(2), "cpu")
     assert len(captions) == 4 and card.family == "teller" and card.figures["val"]["captions"] == 4
@@ -208,7 +207,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("few")
 def test_supervised_captioner_card_names_its_head(tmp_path: Path) -> None:
-    first = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    first = train_recipe(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     plan = replace(
         recipe("scenes"),
         name="told",
@@ -218,7 +217,7 @@ def test_supervised_captioner_card_names_its_head(tmp_path: Path) -> None:
         told=0.1,
         told_head=(0, 1),
     )
-    folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
+    folder = train_recipe(plan, tmp_path, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert card.title.endswith("told where to look") and card.told_head == (0, 1)
     assert "Head 2 of layer 1 was told where to look" in card.limits

@@ -7,10 +7,10 @@ from pkgutil import resolve_name
 
 import pytest
 
+from areaviz.lab.tasks import TRAININGS
+from areaviz.lab.tasks.translation import TranslationConfig, make_network_options
+from areaviz.lab.train import load_recipe
 from areaviz.trace.errors import InputError
-from areaviz.training.run import load_recipe
-from areaviz.training.tasks import TRAININGS
-from areaviz.training.translation import TranslationConfig, make_network_options
 from tests.tiny import tokenizer
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))

@@ -13,25 +13,24 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.mnist import VALIDATION
-from areaviz.evaluation.measure import Options, evaluate_checkpoint
+from areaviz.lab.loop import Trainer, read_training_texts
+from areaviz.lab.measure import Options, evaluate_checkpoint
+from areaviz.lab.tasks.digits import (
+    ALWAYS_TOLD,
+    CAN_BE_TOLD,
+    TOLD,
+    TOLD_WEIGHT,
+    VALIDATION_DIGITS,
+    DigitBatch,
+    Digits,
+    DigitsConfig,
+)
+from areaviz.lab.train import train_recipe
 from areaviz.models import MODELS
 from areaviz.models.base import choose_device
 from areaviz.models.digit_reader import to_unit_range
 from areaviz.samples.digits import draw_digits
 from areaviz.trace.errors import InputError
-from areaviz.training.about import read_training_texts
-from areaviz.training.digits import (
-    ALWAYS_TOLD,
-    CAN_BE_TOLD,
-    TOLD,
-    TOLD_WEIGHT,
-    DigitBatch,
-    Digits,
-    DigitsConfig,
-)
-from areaviz.training.loop import Trainer
-from areaviz.training.run import train
 from tests.sampled import sampled
 
 MODELS_OF: dict[str, dict[str, Any]] = {
@@ -50,7 +49,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (data / "mnist").mkdir()
     labels = np.arange(20) % 10
     images = draw_digits(labels, np.random.default_rng(0))
-    for name, count in (("train", VALIDATION + 40), ("t10k", 20)):
+    for name, count in (("train", VALIDATION_DIGITS + 40), ("t10k", 20)):
         each = np.arange(count) % 20
         head = struct.pack(">4I", 2051, count, 28, 28), struct.pack(">2I", 2049, count)
         (data / "mnist" / f"{name}-images-idx3-ubyte.gz").write_bytes(
@@ -95,7 +94,7 @@ def test_card_without_attention_does_not_mention_looks(corpus: Path, tmp_path: P
 
 @pytest.mark.parametrize("network", sampled(MODELS_OF, *list(MODELS_OF)[:1]))
 def test_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_path: Path) -> None:
-    folder = train(recipe(network), corpus, tmp_path, "cpu")
+    folder = train_recipe(recipe(network), corpus, tmp_path, "cpu")
     card = read_card(folder / "card.json")
     assert (card.family, card.task, len(card.history)) == (network, "digits", 1)
     assert {"valid_loss", "valid_error", "train_loss"} <= card.history[
@@ -193,7 +192,7 @@ def test_resuming_does_not_depend_on_memory_layout(
     validate = Trainer._validate
     with monkeypatch.context() as patch:
         patch.setattr(
-            "areaviz.training.digits.optimise_for_training", lambda network, device: network
+            "areaviz.lab.tasks.digits.optimise_for_training", lambda network, device: network
         )
         patch.setattr(Trainer, "_validate", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -207,7 +206,7 @@ def test_resuming_does_not_depend_on_memory_layout(
 
 def test_hard_attention_may_start_from_soft(corpus: Path, tmp_path: Path) -> None:
     soft = replace(recipe("items"), name="soft", model={**MODELS_OF["items"], "hard": False})
-    train(soft, corpus, tmp_path, "cpu")
+    train_recipe(soft, corpus, tmp_path, "cpu")
     (tmp_path / "hard").mkdir()
     task = Digits.build(
         recipe("items", start_run="soft"), corpus, tmp_path / "hard", choose_device("cpu")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from areaviz.lab.tasks.picture_encoder import EncoderTask, EncoderTaskConfig
 from areaviz.models.base import choose_device
 from areaviz.samples import scenes
-from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 
 
 def build(folder: Path, **options: Any) -> EncoderTask:

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.trace.errors import InputError
-from areaviz.training.config import TrainConfig
-from areaviz.training.loop import (
+from areaviz.lab.loop import (
     BEST,
     RESUME,
+    TrainConfig,
     Trainer,
     TrainingPaused,
     compute_learning_rate,
     group_parameters,
 )
-from areaviz.training.translation import Translation, TranslationConfig
+from areaviz.lab.tasks.translation import Translation, TranslationConfig
+from areaviz.trace.errors import InputError
 from tests.tiny import network, tokenizer
 
 CPU = torch.device("cpu")

@@ -16,8 +16,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.training.loop import RESUME, Trainer
-from areaviz.training.parallel import ALONE, Ranks
+from areaviz.lab.loop import ALONE, RESUME, Ranks, Trainer
 from tests.training.test_run import corpus
 from tests.training.two_ranks import CPU, task
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.data.treebank import MAX_WORDS
-from areaviz.training.loop import Trainer
-from areaviz.training.parsing import Parsing, ParsingConfig
+from areaviz.lab.loop import Trainer
+from areaviz.lab.tasks.trees import MAX_WORDS, Parsing, ParsingConfig
 from tests.data.test_treebank import Line, write_treebank
 
 CPU = torch.device("cpu")

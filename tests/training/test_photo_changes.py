@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from areaviz.lab.pictures import PhotoChanges
 from areaviz.samples.dataset import GroundedSentence
-from areaviz.training.photo_changes import PhotoChanges
 
 SIDE = 64
 

@@ -15,18 +15,23 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.flickr8k import read_photos
-from areaviz.evaluation.measure import Options, evaluate_checkpoint
-from areaviz.evaluation.picture_translation import CONDITIONS
+from areaviz.lab.measure import Options, evaluate_checkpoint
+from areaviz.lab.pictures import read_photos
+from areaviz.lab.tasks.picture_encoder import EncoderTaskConfig
+from areaviz.lab.tasks.picture_translation import (
+    BATCH_KINDS,
+    CONDITIONS,
+    Example,
+    PictureTranslation,
+    PictureTranslationConfig,
+    find_seen_words,
+)
+from areaviz.lab.train import train_recipe
 from areaviz.models import MODELS
 from areaviz.models.base import choose_device
 from areaviz.models.tokenizer import UNKNOWN
 from areaviz.samples import scenes
 from areaviz.samples.scenes import MASK, make_scene
-from areaviz.training.encoder import EncoderTaskConfig
-from areaviz.training.picture_pairs import KINDS, Example, find_seen_words
-from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
-from areaviz.training.run import train
 from tests import flickr
 
 ENCODER = {"side": 128, "channels": 2}
@@ -99,8 +104,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_scenes_become_a_multimodal_translator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
-    folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    train_recipe(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    folder = train_recipe(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert (card.family, card.task, card.level) == ("doubly", "picture translation", "word")
     assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
@@ -131,8 +136,8 @@ def test_scenes_become_a_multimodal_translator(
 
 
 def test_photos_become_a_translator_without_held_out_data(data: Path, tmp_path: Path) -> None:
-    train(encoder("photos"), data, tmp_path, "cpu")
-    folder = train(recipe("photos"), data, tmp_path, "cpu")
+    train_recipe(encoder("photos"), data, tmp_path, "cpu")
+    folder = train_recipe(recipe("photos"), data, tmp_path, "cpu")
     card, written = evaluate_checkpoint(folder, data, "test", Options(2), "cpu")
     assert (
         len(written) == card.figures["test"]["sentences"] == 2
@@ -148,13 +153,13 @@ def test_photos_become_a_translator_without_held_out_data(data: Path, tmp_path: 
         for p in read_photos(data, split)
         if p.pair is not None
     }
-    read = {one.source for kind in KINDS for one in task.train.examples[kind]}
+    read = {one.source for kind in BATCH_KINDS for one in task.train.examples[kind]}
     assert held and not held & read
     assert len(task.train.examples["text"]) > len(task.train.examples["triple"])
 
 
 def test_longest_source_comes_from_training(data: Path, tmp_path: Path) -> None:
-    train(encoder("photos"), data, tmp_path, "cpu")
+    train_recipe(encoder("photos"), data, tmp_path, "cpu")
     (tmp_path / "doubly").mkdir()
     task = PictureTranslation.build(
         recipe("photos"), data, tmp_path / "doubly", choose_device("cpu")
@@ -185,7 +190,7 @@ def test_hidden_words_are_visible_in_the_picture() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:
-    train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    train_recipe(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
     (tmp_path / "runs" / "doubly").mkdir()
     task = PictureTranslation.build(
         recipe("scenes"), tmp_path, tmp_path / "runs" / "doubly", choose_device("cpu")

@@ -11,8 +11,9 @@ from torch.nn import functional as F
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
-from areaviz.evaluation.measure import Options, evaluate_checkpoint
-from areaviz.evaluation.points import compare_answers
+from areaviz.lab.measure import Options, evaluate_checkpoint
+from areaviz.lab.tasks.points import Pointers, PointersConfig, compare_answers, turn_and_mirror
+from areaviz.lab.train import train_recipe
 from areaviz.models.points import arrange_for_reading
 from areaviz.samples import reasoning
 from areaviz.samples.reasoning import draw_point_sets, solve_exactly
@@ -21,8 +22,6 @@ from areaviz.trace.changes import Hide
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.training.pointers import Pointers, PointersConfig, turn_and_mirror
-from areaviz.training.run import train
 
 ASKED = Request("tiny-hull", "100,100 900,120 880,900 110,850 500,480")
 
@@ -49,7 +48,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a hull and a tour model for four steps."""
     runs, models = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("models")
     for kind in ("hull", "tour"):
-        made = train(recipe(kind, name=f"tiny-{kind}"), runs, runs, "cpu")
+        made = train_recipe(recipe(kind, name=f"tiny-{kind}"), runs, runs, "cpu")
         made.rename(models / f"tiny-{kind}")
     return models
 

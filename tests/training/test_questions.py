@@ -11,16 +11,20 @@ import torch
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
-from areaviz.evaluation.measure import Options, evaluate_checkpoint
-from areaviz.evaluation.questions import _find_latest_gold_facts, compute_covered_share
+from areaviz.lab.measure import Options, evaluate_checkpoint
+from areaviz.lab.tasks.stories import (
+    Questions,
+    QuestionsConfig,
+    _find_latest_gold_facts,
+    compute_covered_share,
+)
+from areaviz.lab.train import train_recipe
 from areaviz.models.stories import Question, add_random_time_gaps
 from areaviz.trace import file
 from areaviz.trace.changes import Hide
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.training.questions import Questions, QuestionsConfig
-from areaviz.training.run import train
 from tests.stories import write_corpus
 
 STORY = "Ann went to the attic. Bob went to the barn. Cleo went to the den. Where is Bob?"
@@ -51,7 +55,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def models(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs, folder = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("models")
-    train(recipe(), corpus, runs, "cpu").rename(folder / "tiny")
+    train_recipe(recipe(), corpus, runs, "cpu").rename(folder / "tiny")
     return folder
 
 

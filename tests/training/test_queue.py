@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from areaviz.training import queue
-from areaviz.training.queue import Queue, claim_run, main, read_plan
+from areaviz.lab import queue
+from areaviz.lab.queue import Queue, claim_run, read_plan, run_queue
 
 RECIPE = """name = "{name}"
 task = "captions"
@@ -102,7 +102,7 @@ def test_list_shows_progress_of_every_run(
     (runs / "broken" / "log.jsonl").write_text(json.dumps({"step": 1}) + "\n")
     (runs / "plain" / "checkpoint").mkdir(parents=True)
     (runs / "plain" / "checkpoint" / "card.json").touch()
-    assert main([*map(str, recipes), "--runs", str(runs), "--list"]) == 0
+    assert run_queue([*map(str, recipes), "--runs", str(runs), "--list"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "told: not validated yet, waits for plain",
         "broken: validated at 1 of 2 updates",

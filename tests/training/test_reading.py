@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.training.loop import Trainer
-from areaviz.training.reading import LanguageModelTask, ReadingConfig
+from areaviz.lab.loop import Trainer
+from areaviz.lab.tasks.language_model import LanguageModelTask, ReadingConfig
 
 CPU = torch.device("cpu")
 CAPTIONS = [

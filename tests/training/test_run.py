@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.measure import Options, evaluate_checkpoint
+from areaviz.lab.measure import Options, evaluate_checkpoint
+from areaviz.lab.tasks.translation import TranslationConfig, compute_length_limit
+from areaviz.lab.train import train_recipe
 from areaviz.models.base import choose_device, compute_digests
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.training.run import train
-from areaviz.training.translation import TranslationConfig, compute_length_limit
 from tests.evaluation.test_translation import linked
 from tests.tiny import SENTENCES
 
@@ -53,7 +53,7 @@ def test_recipe_becomes_a_measured_checkpoint(
         validate_every=3,
         model=options,
     )
-    folder = train(config, corpus, tmp_path / "runs", "cpu")
+    folder = train_recipe(config, corpus, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (
         level,
@@ -106,10 +106,10 @@ def test_training_needs_few_packages_besides_torch() -> None:
         "import sys\n"
         "sys.dont_write_bytecode = True\n"
         f"sys.modules.update(dict.fromkeys({absent!r}))\n"
-        "import areaviz.training.run, areaviz.evaluation.measure\n"
+        "import areaviz.lab.train, areaviz.lab.measure\n"
         "from pkgutil import resolve_name\n"
-        "from areaviz.evaluation.tasks import EVALUATIONS\n"
-        "from areaviz.training.tasks import TRAININGS\n"
+        "from areaviz.lab.tasks import EVALUATIONS\n"
+        "from areaviz.lab.tasks import TRAININGS\n"
         "for path in (*TRAININGS.values(), *EVALUATIONS.values()):\n"
         "    assert resolve_name(path)\n"
     )

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.lab.loop import BEST
+from areaviz.lab.make_pairs import make_pairs
+from areaviz.lab.sentences import SampledPairs, find_made_pairs, read_made, write_made
+from areaviz.lab.tasks.translation import Translation, TranslationConfig
 from areaviz.models.base import TOKENIZER
 from areaviz.models.tokenizer import END, Tokenizer
 from areaviz.trace.errors import InputError
-from areaviz.training.loop import BEST
-from areaviz.training.make_pairs import make_pairs
-from areaviz.training.sentence_pairs import SampledPairs, find_made_pairs, read_made, write_made
-from areaviz.training.translation import Translation, TranslationConfig
 from tests.tiny import SENTENCES, tokenizer
 
 PAIRS = list(zip(SENTENCES[:2], SENTENCES[2:], strict=True))
@@ -48,7 +48,7 @@ def test_made_pairs_are_cleaned_and_read_back(tmp_path: Path) -> None:
 def test_interrupted_pair_generation_resumes(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("areaviz.training.make_pairs.TOGETHER", 2)
+    monkeypatch.setattr("areaviz.lab.make_pairs.TOGETHER", 2)
     part = find_made_pairs(tmp_path, "own").with_suffix(".lines")
     part.parent.mkdir()
     part.write_text("A\nB\n")

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.models.tokenizer import PAD, Tokenizer
-from areaviz.samples.dataset import Boxes
-from areaviz.trace.areas import AreaGrid
-from areaviz.training.sentences import (
+from areaviz.lab.sentences import (
     choose_content_words,
     find_longest,
     find_words_pointed_right,
     mean_loss,
     sum_loss,
 )
+from areaviz.models.tokenizer import PAD, Tokenizer
+from areaviz.samples.dataset import Boxes
+from areaviz.trace.areas import AreaGrid
 
 LEFT, RIGHT = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)
 

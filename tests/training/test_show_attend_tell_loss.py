@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from areaviz.models.captions import CaptionPass, ShowAttendTell, TellerConfig
-from areaviz.models.tokenizer import PAD
-from areaviz.training.show_attend_tell_loss import (
+from areaviz.lab.tasks.captions import (
     RECENT,
     compute_choice_loss,
     compute_unevenness,
     show_attend_tell_loss,
 )
+from areaviz.models.captions import CaptionPass, ShowAttendTell, TellerConfig
+from areaviz.models.tokenizer import PAD
 
 
 def test_unevenness_by_hand() -> None:

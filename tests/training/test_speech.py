@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.lab.loop import Trainer
+from areaviz.lab.tasks import speech
+from areaviz.lab.tasks.speech import Speech, SpeechConfig
 from areaviz.trace.request import RATE
-from areaviz.training import speech
-from areaviz.training.loop import Trainer
-from areaviz.training.speech import Speech, SpeechConfig
 
 
 @pytest.fixture

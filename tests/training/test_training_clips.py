@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.lab.loop import Trainer
+from areaviz.lab.tasks.clips import MAX_SHIFT_PX, FilmedClip, Films, Video, VideoConfig
 from areaviz.trace.errors import InputError
-from areaviz.training.loop import Trainer
-from areaviz.training.training_clips import MAX_SHIFT_PX, FilmedClip, Films
-from areaviz.training.video import Video, VideoConfig
 from tests import films
 
 MODEL: dict[str, Any] = {"frames": 12, "side": 16, "colour": True, "width": 16, "dropout": 0.0}

@@ -12,15 +12,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from areaviz.lab.loop import Trainer
+from areaviz.lab.tasks import TRAININGS, clips
+from areaviz.lab.tasks.clips import Video, VideoConfig
 from areaviz.models.base import TOKENIZER
 from areaviz.models.generation import GENERATION_NETWORKS
 from areaviz.models.network import Pass
 from areaviz.models.tokenizer import PAD, UNKNOWN, Tokenizer, shift_targets
 from areaviz.samples.digits import ACTIONS, CLIP_FRAMES, CLIP_SIDE, DIGITS
-from areaviz.training import training_clips
-from areaviz.training.loop import Trainer
-from areaviz.training.tasks import TRAININGS
-from areaviz.training.video import Video, VideoConfig
 
 CPU = torch.device("cpu")
 
@@ -33,7 +32,7 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("HELD_OUT_DRAWINGS", 2),
         ("VALIDATION_CLIPS", 12),
     ):
-        monkeypatch.setattr(training_clips, name, value)
+        monkeypatch.setattr(clips, name, value)
     yield
 
 

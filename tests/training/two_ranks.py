@@ -18,10 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.training.config import TrainConfig
-from areaviz.training.loop import Trainer
-from areaviz.training.parallel import join_ranks
-from areaviz.training.task import Description
+from areaviz.lab.loop import Description, TrainConfig, Trainer, join_ranks
 
 CPU = torch.device("cpu")
 

@@ -1,1 +1,0 @@
-"""Evaluation of models on held-out data for their cards, and measures of a map's faithfulness."""

@@ -1,1 +1,0 @@
-"""Metrics that no well-maintained library provides, one per file."""
