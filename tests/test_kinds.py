@@ -28,7 +28,7 @@ from areaviz.backend.server import Api
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
-from areaviz.cli.validate import describe_file, read_schema
+from areaviz.cli.show import describe_file, read_schema
 from areaviz.draw.select import list_sites, name_site
 from areaviz.draw.view import Paper
 from areaviz.measures.faithfulness import Probe, measure_inputs

@@ -28,25 +28,25 @@ _OURS: Table = {
         "areaviz.cli.serve",
         "Start the app on this machine, or serve the models to other apps.",
     ),
-    "status": ("areaviz.cli.operator", "Show the status of an app that runs on this machine."),
+    "status": ("areaviz.cli.serve", "Show the status of an app that runs on this machine."),
     "jobs": (
-        "areaviz.cli.operator",
+        "areaviz.cli.serve",
         "List or stop the analyses of an app that runs on this machine.",
     ),
     "trace": (
-        "areaviz.cli.trace",
+        "areaviz.cli.models",
         "Run a model on a sentence or picture and save what it attended to.",
     ),
-    "show": ("areaviz.cli.view", "Open a saved trace in the browser."),
+    "show": ("areaviz.cli.show", "Open a saved trace in the browser."),
     "export": (
-        "areaviz.cli.view",
+        "areaviz.cli.show",
         "Write a saved trace as a page (.html), a figure or its numbers.",
     ),
     "live": ("areaviz.cli.live", "Write one HTML file that runs a model in the browser."),
-    "site": ("areaviz.cli.site", "Write a static website with live models, stored runs and cards."),
-    "validate": ("areaviz.cli.validate", "Check stored traces, or print their JSON schema."),
+    "site": ("areaviz.cli.live", "Write a static website with live models, stored runs and cards."),
+    "validate": ("areaviz.cli.show", "Check stored traces, or print their JSON schema."),
     "digests": (
-        "areaviz.cli.digests",
+        "areaviz.cli.models",
         "Verify model files against the SHA-256 digests on their cards, and add missing digests.",
     ),
 }

@@ -1,8 +1,9 @@
-"""`areaviz live MODEL [MODEL] FILE.html`: one HTML file that runs one or two models."""
+"""The commands `live` and `site`, which write pages that run models in the browser."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from areaviz.backend.backend import DEFAULT_CHECKPOINTS, Checkpoints, find_model
 from areaviz.cards.card import Card
-from areaviz.cli.view import Note, ThemeName, Title, make_page_options
+from areaviz.cli.show import Note, ThemeName, Title, make_page_options
 from areaviz.live.build import LiveModel, LivePage, check_live, make_live_pair
 from areaviz.page.content import PageOptions
 from areaviz.samples.own_media import get_picture_sample, list_picture_names
@@ -19,6 +20,9 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import expand_path
 from areaviz.trace.request import Picture, Request
 from areaviz.trace.safe_files import write_whole
+
+# `areaviz live MODEL [MODEL] FILE.html`: one HTML file that runs one or two models.
+
 
 SENTENCES = {
     "translation": "Two young men are playing football in a park.",
@@ -114,3 +118,33 @@ def _list_pictures(card: Card) -> list[Picture]:
     elif card.task == "digits":
         offered = list_picture_names(DIGITS[card.config["kind"]])
     return [get_picture_sample(name) for name in offered]
+
+
+# `areaviz site FOLDER`: a static site with live models, stored runs and cards.
+
+
+def site(
+    folder: Annotated[
+        Path, typer.Argument(help="The folder to write: a new one, or one with an older site.")
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=("A model with a live page. Repeatable. Default: one model of each family.")
+        ),
+    ] = None,
+    address: Annotated[
+        str, typer.Option(help="The web address of the site. Shared links need it for a picture.")
+    ] = "",
+    checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
+) -> None:
+    """Write a static website with live models, stored runs and cards.
+
+    The site opens from a disk, on any static host, and as a static Space of Hugging Face.
+    """
+    # Imported late, because it imports the app, which the other commands do not need.
+    from areaviz.site.pages import make_site
+
+    page_of = partial(make_live_html, checkpoints=checkpoints)
+    size = make_site(folder, checkpoints, page_of, tuple(model or ()), address)
+    typer.echo(f"{folder / 'index.html'}: {size / 1e6:.1f} MB in all.")

@@ -1,15 +1,21 @@
-"""`serve` starts the app, `serve models` a model server, and `serve token` writes a token."""
+"""The commands `serve`, `status` and `jobs`, for the operator of an app or a model server.
+
+The checks of settings come first. `serve` runs them before it starts anything.
+"""
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
 import re
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,12 +28,60 @@ from areaviz.backend.access import (
 )
 from areaviz.backend.backend import DEFAULT_CHECKPOINTS, Checkpoints, Device
 from areaviz.backend.ray import Place, Scale, open_local, serve_backend
+from areaviz.draw.labels import escape_controls
 from areaviz.samples.paths import FOLDERS_SETTING, ROOT
+from areaviz.shares.keeping import keep_days
+from areaviz.shares.limits import TABLE, list_limits
 from areaviz.trace.errors import BackendError, InputError
 
-if TYPE_CHECKING:  # the gateway imports Streamlit
+if TYPE_CHECKING:
     from areaviz.gateway.protocols import Connections
     from areaviz.gateway.serving import Command
+
+
+# Checks of the operator's settings at startup, so that readers never meet a wrong setting.
+
+
+_LIMIT_PREFIX = "AREAVIZ_LIMIT_"
+
+
+def check_settings() -> None:
+    """Check the limits, the budgets of memory and disk, and the retention period.
+
+    Raises:
+        InputError: a setting has a wrong value or names a limit that does not exist.
+    """
+    # Imported late, because it imports Streamlit.
+    from areaviz.app.run import DISK_VARIABLE, MEMORY_VARIABLE, read_budget_bytes
+
+    known = {limit.setting.removeprefix(_LIMIT_PREFIX) for limit in TABLE}
+    for setting in os.environ:
+        name = setting.removeprefix(_LIMIT_PREFIX)
+        if setting.startswith(_LIMIT_PREFIX) and name not in known:
+            raise InputError(
+                f"There is no limit for the setting {setting}.{_make_advice(name, known)}"
+            )
+    list_limits()
+    keep_days()
+    for name in (MEMORY_VARIABLE, DISK_VARIABLE):
+        read_budget_bytes(name)
+
+
+def _make_advice(name: str, known: set[str]) -> str:
+    """Return advice for a setting whose limit does not exist.
+
+    Args:
+        name: the name of the limit in the setting.
+        known: the names of all limits. The advice names the most similar one, if there is one.
+    """
+    similar = difflib.get_close_matches(name, sorted(known), n=1)
+    if similar:
+        return f" Remove it, or use {_LIMIT_PREFIX}{similar[0]}."
+    return " Remove it. The table of shares in docs/reliability.md lists all limits."
+
+
+# `serve` starts the app, `serve models` a model server, and `serve token` writes a token.
+
 
 # The setting that names the file for the page "Your own attention".
 # `areaviz/app/files.py` reads it.
@@ -105,7 +159,6 @@ def app(
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
     # Imported here, so that an error in the options appears before Streamlit is imported.
-    from areaviz.cli.settings import check_settings
     from areaviz.gateway.gateway import AppPlace
     from areaviz.gateway.protocols import check_base_path
     from areaviz.gateway.serving import serve_app
@@ -295,3 +348,94 @@ def make_operator_commands(connections: Connections) -> dict[str, Command]:
         "status": lambda words: process_stats(started, connections) | describe_work(),
         **list_work_commands(),
     }
+
+
+# `status` and `jobs`: the activity of an app on this machine, for its operator.
+
+
+AppPort = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+jobs = typer.Typer(no_args_is_help=False)
+
+
+def status(
+    port: AppPort = 8501,
+    as_json: AsJson = False,
+) -> None:
+    """Show the visitors, questions, analyses and memory of an app on this machine, and its limits.
+
+    Each reader is shown as a short digest of the id in their cookie. To change a limit, set the
+    environment variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
+    """
+    found = _ask(port, "status")
+    typer.echo(json.dumps(found, indent=2) if as_json else format_values(found))
+
+
+@jobs.callback(invoke_without_command=True)
+def list_jobs(
+    context: typer.Context,
+    port: AppPort = 8501,
+    as_json: AsJson = False,
+) -> None:
+    """List the analyses of an app on this machine.
+
+    The columns are number, progress, start, whether it is watched, and title.
+    """
+    if context.invoked_subcommand is not None:
+        return  # typer also runs this function before `stop`.
+    found = _ask(port, "jobs")
+    lines = "\n".join(map(format_job, found)) or "No analysis is running."
+    typer.echo(json.dumps(found, indent=2) if as_json else lines)
+
+
+@jobs.command()
+def stop(
+    number: Annotated[int, typer.Argument(min=1, help="The number in the list.")],
+    port: AppPort = 8501,
+) -> None:
+    """Stop an analysis. The app keeps its results so far and informs its reader."""
+    typer.echo(f"Stopped: {format_job(_ask(port, 'jobs stop', str(number)))}")
+
+
+def _ask(port: int, *words: str) -> Any:
+    """Return the app's answer to a command."""
+    # Imported late, because it imports the app's server.
+    from areaviz.gateway.serving import send_command
+
+    return send_command(port, *words)
+
+
+def format_values(figures: Mapping[str, Any]) -> str:
+    """Return one line per value, with the values aligned in one column."""
+    widest = max(len(name) for name in figures)
+    lines = []
+    for name, value in figures.items():
+        lines.append(f"{name.replace('_', ' '):{widest}}  {_format_value(value)}")
+    return "\n".join(lines)
+
+
+def _format_value(value: object) -> str:
+    match value:
+        case None:
+            return "not known"
+        case list():
+            return "; ".join(map(_format_value, value)) or "none"
+        case dict():
+            parts = [
+                f"{name.replace('_', ' ')} {_format_value(one)}" for name, one in value.items()
+            ]
+            return ", ".join(parts) or "none"
+        case int() | float():
+            return f"{value:,.10g}"
+    return str(value)
+
+
+def format_job(entry: Mapping[str, Any]) -> str:
+    """Format one analysis as a line.
+
+    Its title comes from a reader, so control characters in it are replaced with visible codes.
+    """
+    progress = f"{entry['done']:,} of {entry['of']:,}" if entry["of"] else "starting"
+    watched = "watched" if entry["watched"] else "not watched"
+    title = " ".join(escape_controls(entry["title"]).split())
+    return f"{entry['number']:3}  {progress}  since {entry['begun']}  {watched}  {title}"

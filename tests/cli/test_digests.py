@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.cli.digests import digests
+from areaviz.cli.models import digests
 from areaviz.models.base import TOKENIZER, WEIGHTS, compute_digests
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint

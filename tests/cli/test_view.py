@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build, main
-from areaviz.cli.view import make_page_options
+from areaviz.cli.show import make_page_options
 from areaviz.page.page import PageServer
 from areaviz.trace import file as codec
 from areaviz.trace.changes import parse_ranges

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from areaviz.cli.validate import read_schema
+from areaviz.cli.show import read_schema
 from areaviz.samples.paths import HOME, OPENINGS
 from areaviz.trace import file
 from areaviz.trace.document import to_document

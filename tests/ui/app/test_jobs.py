@@ -7,7 +7,7 @@ import pytest
 from areaviz.app import run as work_module
 from areaviz.app.run import BYTES_PER_MIB, Budget, describe_work
 from areaviz.backend.costs import find_mark
-from areaviz.cli.operator import format_values
+from areaviz.cli.serve import format_values
 from areaviz.sets.app import runs as jobs_module
 from areaviz.sets.jobs import Job, Jobs
 

@@ -1,14 +1,16 @@
-"""`show TRACE` opens a saved trace in the browser, and `export TRACE FILE` writes it to a file."""
+"""The commands `show`, `export` and `validate`, for stored traces."""
 
 from __future__ import annotations
 
 import webbrowser
+from importlib.resources import files as parts_of
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from areaviz.backend.backend import DEFAULT_CHECKPOINTS
+from areaviz.draw.labels import pluralise
 from areaviz.draw.select import list_sites
 from areaviz.media.formats import PICTURE
 from areaviz.page.content import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
@@ -17,10 +19,15 @@ from areaviz.page.page import export as write
 from areaviz.show.views import VIEWS
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES
 from areaviz.trace import file as codec
+from areaviz.trace.arrays import holds_trace, open_npz
 from areaviz.trace.changes import parse_ranges
 from areaviz.trace.errors import READINGS, InputError, check_choice
+from areaviz.trace.file import OPERATOR, read_version, refuse_damage
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+
+# `show TRACE` opens a saved trace in the browser, and `export TRACE FILE` writes it to a file.
+
 
 # Options for the initial selection.
 SavedTrace = Annotated[
@@ -153,7 +160,7 @@ def _load_trace(place: Path, text: str, picture: str) -> Trace:
         return codec.load(place)
     # Imported here, because a saved trace can be shown without torch.
     from areaviz.backend.backend import find_model
-    from areaviz.cli.trace import medium_of
+    from areaviz.cli.models import medium_of
 
     model = find_model(str(place), DEFAULT_CHECKPOINTS, "auto")
     seen = medium_of(PICTURE, picture) if picture else None
@@ -224,3 +231,69 @@ def make_page_options(
         theme=theme,
         language=language,
     )
+
+
+# `areaviz validate FILE ...`: check that files are valid traces, as docs/trace.md defines them.
+
+
+SCHEMA = "trace.schema.json"
+
+
+def validate(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Stored traces or arrays of weights (.npz).", metavar="FILE"),
+    ] = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of the document in a trace.")
+    ] = False,
+) -> None:
+    """Check every part of stored traces of this or any older version, and print a line per file.
+
+    If a file cannot be read, its line says what is wrong, and the exit status is 1. The command
+    also checks arrays for the page "Your own attention".
+    """
+    if schema:
+        typer.echo(read_schema(), nl=False)
+    elif not files:
+        raise InputError("No file was given. Give one or more files, or --schema.")
+    wrong = 0
+    for path in files or []:
+        try:
+            typer.echo(f"{path}: {describe_file(path)}")
+        except InputError as error:
+            typer.echo(f"{path}: {error}", err=True)
+            wrong += 1
+    if wrong:
+        raise typer.Exit(1)
+
+
+def read_schema() -> str:
+    """Return the JSON schema of the document of a trace."""
+    return (parts_of("areaviz.trace") / SCHEMA).read_text("utf-8")
+
+
+def describe_file(path: Path) -> str:
+    """Describe the content of a valid file.
+
+    Raises:
+        InputError: the file contains neither a trace nor weights, is damaged, or comes from a
+            newer version.
+    """
+    # Opening a pipe would block until something is written to it.
+    if path.exists() and not path.is_file():
+        raise InputError("This is not a file. Give a stored trace or an npz file of arrays.")
+    with refuse_damage(), path.open("rb") as file:
+        if holds_trace(file, OPERATOR):
+            kind = f"a trace, version {read_version(file)}, of"
+        else:
+            kind = "arrays, which make a trace:"
+        return f"{kind} {_describe_maps(open_npz(file, room=OPERATOR))}."
+
+
+def _describe_maps(trace: Trace) -> str:
+    parts = [trace.request.model]
+    for site, one in trace.maps.items():
+        layers, heads = pluralise(one.layers, "layer"), pluralise(one.heads, "head")
+        parts.append(f"{site} ({layers}, {heads})")
+    return ", ".join([*parts, *trace.gazes])

@@ -1,8 +1,9 @@
-"""`areaviz trace MODEL TEXT FILE`: run a model and save its attention."""
+"""The commands `trace` and `digests`, which run a model and check model files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +19,7 @@ from areaviz.backend.backend import (
     find_model,
     make_decoding_options,
 )
-from areaviz.cards.card import Card
+from areaviz.cards.card import Card, read_card, write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.media.formats import CLIP, PICTURE, SOUND, read_medium
 from areaviz.page.page import export
@@ -26,9 +27,13 @@ from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
 from areaviz.samples.own_media import PICTURE_SAMPLES as PICTURES
 from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS
 from areaviz.samples.own_media import get_clip_sample, get_picture_sample, get_sound_sample
-from areaviz.trace.errors import InputError, shorten
+from areaviz.samples.paths import CHECKPOINTS
+from areaviz.trace.errors import BackendError, InputError, shorten
 from areaviz.trace.file import save
 from areaviz.trace.request import Request
+
+# `areaviz trace MODEL TEXT FILE`: run a model and save its attention.
+
 
 _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
     PICTURE: (PICTURES, get_picture_sample),
@@ -118,3 +123,49 @@ def medium_of(kind: str, name: str) -> Any:
             f'The {kind} "{shorten(name)}" does not exist. Give a file, or a sample: {known}.'
         )
     return read(name)
+
+
+# `digests`: compare the SHA-256 of model files with their cards, or write it into the cards.
+
+
+def digests(
+    checkpoints: Checkpoints = CHECKPOINTS,
+    renew: Annotated[
+        list[str] | None, typer.Option(help="A model whose files you replaced on purpose.")
+    ] = None,
+    share: Annotated[
+        bool, typer.Option("--share", help="First store equal tokenizers of models only once.")
+    ] = False,
+) -> None:
+    """Compare the models' files with the digests in their cards.
+
+    A card without digests gets them. Existing digests only change if --renew names the model.
+    """
+    # Imported late, because it imports torch.
+    from areaviz.models.base import compute_digests, share_tokenizers
+
+    if share:
+        for path in share_tokenizers(checkpoints):
+            typer.echo(f"{path} now holds a tokenizer of several models.")
+    right, written, wrong = 0, [], []
+    for path in sorted(checkpoints.glob("*/card.json")):
+        name, card = path.parent.name, read_card(path)
+        files = compute_digests(path.parent, card.files)
+        if card.files == files:
+            right += 1
+        # Existing digests are kept unless the user names the model. Otherwise a damaged file
+        # would get a matching digest.
+        elif card.files and name not in (renew or []):
+            wrong.append(name)
+        else:
+            write_card(replace(card, files=files), path)
+            written.append(name)
+    models = right + len(written) + len(wrong)
+    typer.echo(f"The files of {right} of {models} models match their cards.")
+    if written:
+        typer.echo(f"The digests of {', '.join(written)} were written into their cards.")
+    if wrong:
+        raise BackendError(
+            f"Files of {', '.join(wrong)} do not match their cards. Restore them from the"
+            " repository, or pass --renew NAME if you replaced them on purpose."
+        )
