@@ -4,7 +4,7 @@
 
 Every page opens with its example. Its folded parts are opened and some of its choices clicked,
 because a message contains the states of all inputs of the page. The limits of messages
-(`areaviz/shares/limits.py`) must be well above these figures.
+(`areaviz/shares.py`) must be well above these figures.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from areaviz.backend.access import name_reader_cookie
 from areaviz.backend.costs import Costs
 from areaviz.cards.card import read_card
 from areaviz.samples.paths import CHECKPOINTS
-from areaviz.shares.limits import QUESTION_SECONDS
+from areaviz.shares import QUESTION_SECONDS
 from areaviz.trace.request import Request
 from benchmarks.report import processor
 from tests.faults.client import Session

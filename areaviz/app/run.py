@@ -43,9 +43,7 @@ from areaviz.backend.remote import RemoteBackend
 from areaviz.cards.card import Card
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.samples.paths import OPENINGS, find_checkpoints_folder, list_external_model_folders
-from areaviz.shares.counters import Shares
-from areaviz.shares.limits import BUDGET_PERCENT, list_limits
-from areaviz.shares.visitors import OverLimit, Visitor, find_network
+from areaviz.shares import BUDGET_PERCENT, OverLimit, Shares, Visitor, find_network, list_limits
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -382,7 +380,7 @@ def _list_opened_backends() -> list[FairBackend]:
 #
 # AREAVIZ_MEMORY_MIB limits attention in memory (default 1,024). AREAVIZ_DISK_MIB limits uploads on
 # disk (default 8,192). Each user may use `BUDGET_PERCENT` per cent of each limit
-# (`areaviz/shares/limits.py`).
+# (`areaviz/shares.py`).
 
 
 MEMORY_VARIABLE, DISK_VARIABLE = "AREAVIZ_MEMORY_MIB", "AREAVIZ_DISK_MIB"

@@ -22,7 +22,7 @@ import typer
 
 from areaviz.cards.card import Card, describe_replacement, find_successor, read_card
 from areaviz.samples.paths import check_model_name, find_checkpoints_folder
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import Visitor
 from areaviz.trace import file
 from areaviz.trace.derived import Logits, add_best, remove_best
 from areaviz.trace.errors import BackendError, InputError

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from areaviz.backend.backend import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.cards.card import Card
-from areaviz.shares.counters import Shares
-from areaviz.shares.limits import QUESTION_SECONDS, QUESTIONS_AT_ONCE
+from areaviz.shares import QUESTION_SECONDS, QUESTIONS_AT_ONCE, Shares
 from areaviz.trace.derived import Logits
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

@@ -20,7 +20,7 @@ from requests.adapters import HTTPAdapter
 from areaviz.backend import wire
 from areaviz.backend.backend import OWN_WORK, Caller, make_cache_key
 from areaviz.cards.card import Card
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import Visitor
 from areaviz.trace import file, safe_files
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.derived import Logits

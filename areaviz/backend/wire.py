@@ -25,7 +25,7 @@ import numpy as np
 
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card, parse_card
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import Visitor
 from areaviz.trace.document import read_request, request_entry
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

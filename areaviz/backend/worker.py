@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 
 from areaviz.backend.backend import OWN_WORK, Caller
 from areaviz.backend.costs import BackgroundBudget, Costs, RunClock
-from areaviz.shares.limits import QUESTIONS_WAITING
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import QUESTIONS_WAITING, Visitor
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

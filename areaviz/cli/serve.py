@@ -30,8 +30,7 @@ from areaviz.backend.backend import DEFAULT_CHECKPOINTS, Checkpoints, Device
 from areaviz.backend.ray import Place, Scale, open_local, serve_backend
 from areaviz.draw.labels import escape_controls
 from areaviz.samples.paths import FOLDERS_SETTING, ROOT
-from areaviz.shares.keeping import keep_days
-from areaviz.shares.limits import TABLE, list_limits
+from areaviz.shares import TABLE, keep_days, list_limits
 from areaviz.trace.errors import BackendError, InputError
 
 if TYPE_CHECKING:

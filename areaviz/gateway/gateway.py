@@ -34,17 +34,21 @@ from areaviz.gateway.protocols import (
     refuse_socket,
 )
 from areaviz.gateway.sign_in import PATH, SignIn, without_token
-from areaviz.shares.counters import Rates, Shares
-from areaviz.shares.limits import (
+from areaviz.shares import (
     MESSAGE_KILOBYTES_PER_SECOND,
     MESSAGES_PER_SECOND,
     RERUNS_PER_SECOND,
     UPLOADED_MEGABYTES,
     UPLOADED_MEGABYTES_ALL,
     UPLOADS_AT_ONCE,
+    OverLimit,
+    Rates,
     Scope,
+    Shares,
+    Visitor,
+    find_network,
+    get_limit_of_scope,
 )
-from areaviz.shares.visitors import OverLimit, Visitor, find_network, get_limit_of_scope
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Send

@@ -22,12 +22,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 from areaviz.gateway.protocols import TOO_LARGE, Head
-from areaviz.shares.limits import (
-    FIRST_MESSAGE_SECONDS,
-    MESSAGE_KILOBYTES,
-    MESSAGE_VALUES,
-    MESSAGE_WIDGETS,
-)
+from areaviz.shares import FIRST_MESSAGE_SECONDS, MESSAGE_KILOBYTES, MESSAGE_VALUES, MESSAGE_WIDGETS
 from areaviz.trace.errors import InputError
 
 if TYPE_CHECKING:

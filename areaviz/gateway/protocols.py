@@ -21,7 +21,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from areaviz.backend.access import is_loopback
-from areaviz.shares.limits import HEAD_SECONDS, MESSAGE_KILOBYTES
+from areaviz.shares import HEAD_SECONDS, MESSAGE_KILOBYTES
 from areaviz.trace.errors import InputError
 
 if TYPE_CHECKING:

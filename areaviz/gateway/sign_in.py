@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from areaviz.backend import access
 from areaviz.gateway.protocols import Head, answer_page, answer_text, redirect
-from areaviz.shares.visitors import find_network
+from areaviz.shares import find_network
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send

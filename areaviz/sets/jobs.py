@@ -37,8 +37,7 @@ from areaviz.sets.run import (
     run_example,
     run_examples,
 )
-from areaviz.shares.limits import ANALYSES_AT_ONCE, ANALYSES_RUNNING, Scope
-from areaviz.shares.visitors import OverLimit, get_limit_of_scope
+from areaviz.shares import ANALYSES_AT_ONCE, ANALYSES_RUNNING, OverLimit, Scope, get_limit_of_scope
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Run, RunTogether
 from areaviz.trace.request import Counted, Request

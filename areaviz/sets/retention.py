@@ -23,7 +23,7 @@ from areaviz.sets.notes.records import SHORT_ID
 from areaviz.sets.notes.store import JUDGEMENTS, NOTES, SLICES, Store
 from areaviz.sets.run import Header, find_analyses_folder, read_header, remove_idle
 from areaviz.sets.user_files import remove_old_files, remove_old_links
-from areaviz.shares.keeping import DAYS, MAX_DAYS, keep_days
+from areaviz.shares import DAYS, MAX_DAYS, keep_days
 from areaviz.trace.errors import InputError
 from areaviz.trace.safe_files import PRIVATE_FILE, write_whole
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from areaviz.samples.dataset import Dataset, Files, hash_content
 from areaviz.sets.joined_files import Chosen, format_roles, parse_roles
 from areaviz.sets.notes.store import format_current_time
-from areaviz.shares.limits import (
+from areaviz.shares import (
     ADDRESS_FACTOR,
     ALL_KEPT_MEGABYTES,
     ANALYSES_LISTED,

@@ -15,7 +15,7 @@ import pytest
 from areaviz.sets import jobs as jobs_module
 from areaviz.sets.jobs import FairScheduler, Job, Jobs
 from areaviz.sets.run import AnalysisStopped
-from areaviz.shares.visitors import OverLimit
+from areaviz.shares import OverLimit
 from areaviz.trace.errors import InputError
 
 

@@ -12,7 +12,7 @@ import pytest
 from areaviz.sets import user_files
 from areaviz.sets.dataset import read_set
 from areaviz.sets.user_files import Entry, ReaderFiles, remove_old_files, set_id
-from areaviz.shares.limits import ALL_KEPT_MEGABYTES, ANALYSES_LISTED, KEPT_MEGABYTES
+from areaviz.shares import ALL_KEPT_MEGABYTES, ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
 
 ADA, BOB = "a" * 64, "b" * 64

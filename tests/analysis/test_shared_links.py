@@ -11,7 +11,7 @@ import pytest
 
 from areaviz.sets import user_files
 from areaviz.sets.user_files import Mode, SharedAnalysis, SharedLinks, remove_old_links
-from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
+from areaviz.shares import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
 from areaviz.trace.errors import BackendError, InputError
 
 ADA, BOB, CLEO = "a" * 64, "b" * 64, "c" * 64

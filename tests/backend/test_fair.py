@@ -11,8 +11,7 @@ import pytest
 
 from areaviz.backend.backend import Caller
 from areaviz.backend.costs import FairBackend, find_mark
-from areaviz.shares.limits import Scope
-from areaviz.shares.visitors import OverLimit, Visitor
+from areaviz.shares import OverLimit, Scope, Visitor
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.server.models import FakeModels

@@ -18,7 +18,7 @@ from areaviz.backend.access import compute_digest
 from areaviz.backend.backend import OWN_WORK, CachedBackend, Caller
 from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.server import Api, Reply
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import Visitor
 from areaviz.trace import file, query
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.derived import Logits

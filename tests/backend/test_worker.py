@@ -16,7 +16,7 @@ from areaviz.backend import worker as worker_module
 from areaviz.backend.backend import Caller
 from areaviz.backend.costs import Cost, Costs
 from areaviz.backend.worker import Worker
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import Visitor
 from areaviz.trace.changes import Gate
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace

@@ -18,7 +18,7 @@ from areaviz.sets.notes.store import JUDGEMENTS, SLICES, Store
 from areaviz.sets.notes.store import NOTES as TABLE
 from areaviz.sets.retention import DATES, NOTES_SETTING
 from areaviz.sets.run import SETTING, Header, RowFile
-from areaviz.shares.keeping import DAYS, keep_days
+from areaviz.shares import DAYS, keep_days
 from areaviz.trace.errors import InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)

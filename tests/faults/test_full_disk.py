@@ -11,7 +11,7 @@ import pytest
 
 from areaviz.sets.retention import NOTES_SETTING, STEADY, is_date_steady
 from areaviz.sets.run import SETTING
-from areaviz.shares.keeping import DAYS
+from areaviz.shares import DAYS
 from tests.faults.client import Session
 from tests.faults.served import served
 from tests.notes.test_store import assert_untouched, fill, may_mount, saved, small_disk

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from areaviz.gateway.serving import send_command
-from areaviz.shares.limits import Limit
+from areaviz.shares import Limit
 from tests.faults.client import Session
 from tests.faults.served import Served
 

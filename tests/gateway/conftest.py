@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
+from areaviz.shares import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
 from tests.faults.served import Served, served
 from tests.gateway.listener import Listener, listening
 from tests.gateway.small_server import PATIENT_SECONDS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.shares.limits import Limit
+from areaviz.shares import Limit
 from tests.faults.client import Session
 from tests.faults.served import Served
 from tests.faults.silent import Hold, count_open, wait_until_closed

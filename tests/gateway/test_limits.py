@@ -16,7 +16,7 @@ from areaviz.gateway.protocols import (
     Connections,
 )
 from areaviz.gateway.serving import send_command
-from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
+from areaviz.shares import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
 from tests.faults.served import Served
 from tests.faults.silent import half_open, silent_sockets
 from tests.gateway.client import connected, limited, port_of, status, wait_until

@@ -11,12 +11,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 
 from areaviz.gateway.serving import send_command
-from areaviz.shares.limits import (
-    FIRST_MESSAGE_SECONDS,
-    MESSAGE_KILOBYTES,
-    MESSAGE_WIDGETS,
-    Limit,
-)
+from areaviz.shares import FIRST_MESSAGE_SECONDS, MESSAGE_KILOBYTES, MESSAGE_WIDGETS, Limit
 from benchmarks.fairness import huge_message
 from tests.faults.client import Session
 from tests.faults.served import Served

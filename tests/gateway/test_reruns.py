@@ -11,8 +11,7 @@ from areaviz.backend import access
 from areaviz.gateway import messages
 from areaviz.gateway.gateway import MESSAGE_BURST_SECONDS, AppPlace, Gateway
 from areaviz.gateway.protocols import SOCKET
-from areaviz.shares.counters import Rates
-from areaviz.shares.limits import ADDRESS_FACTOR, RERUNS_PER_SECOND
+from areaviz.shares import ADDRESS_FACTOR, RERUNS_PER_SECOND, Rates
 from tests.gateway.asgi import run_alone
 
 SHARE = round(RERUNS_PER_SECOND.default * MESSAGE_BURST_SECONDS)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
+from areaviz.shares import FIRST_MESSAGE_SECONDS, HEAD_SECONDS
 from tests.faults.client import Session, new_cookie
 from tests.faults.served import Served
 from tests.faults.silent import half_open, silent_sockets

@@ -10,7 +10,7 @@ import pytest
 from areaviz.sets.notes.notes import Annotation, Annotations, Judgement, Judgements
 from areaviz.sets.notes.records import SHORT_ID
 from areaviz.sets.notes.store import Store
-from areaviz.shares.limits import (
+from areaviz.shares import (
     IMPORTS_KEPT,
     RECORDS_KEPT,
     RECORDS_ON_EXAMPLE,

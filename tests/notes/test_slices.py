@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.sets.notes.notes import Annotation, Annotations, Slice, Slices
 from areaviz.sets.notes.store import LONGEST_SLICE, Store
-from areaviz.shares.limits import SLICES_ON_SET
+from areaviz.shares import SLICES_ON_SET
 from areaviz.trace.errors import BackendError, InputError
 
 ANNA, BORIS = "a" * 64, "b" * 64

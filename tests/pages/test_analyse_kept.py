@@ -34,7 +34,7 @@ from areaviz.sets.notes.exchange import to_bytes
 from areaviz.sets.notes.notes import Annotation, Slice
 from areaviz.sets.retention import DATES, is_date_steady
 from areaviz.sets.run import SETTING, RowFile, find_rows_path
-from areaviz.shares.keeping import DAYS
+from areaviz.shares import DAYS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes

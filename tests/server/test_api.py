@@ -13,7 +13,7 @@ from areaviz.backend.access import compute_digest
 from areaviz.backend.backend import Caller
 from areaviz.backend.server import ROUTES as api_routes
 from areaviz.backend.server import Api
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import Visitor
 from areaviz.trace import file
 from areaviz.trace.request import Request
 from tests import fakes

@@ -6,9 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from areaviz.shares.counters import Rates, Shares
-from areaviz.shares.limits import Limit, Scope
-from areaviz.shares.visitors import OverLimit, Visitor
+from areaviz.shares import Limit, OverLimit, Rates, Scope, Shares, Visitor
 
 TWO = Limit("things", 2, Scope.READER, "A reader may hold {limit} things.", "Put one down.")
 ANNA, BORIS = Visitor("a" * 32, "203.0.113.1"), Visitor("b" * 32, "203.0.113.2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.shares.limits import (
+from areaviz.shares import (
     ADDRESS_FACTOR,
     TABLE,
     UPLOADS_AT_ONCE,
@@ -35,7 +35,7 @@ def test_table_has_no_name_twice() -> None:
 
 
 def test_table_has_every_limit_of_its_module() -> None:
-    from areaviz.shares import limits
+    from areaviz import shares as limits
 
     assert set(TABLE) == {row for row in vars(limits).values() if isinstance(row, Limit)}
 

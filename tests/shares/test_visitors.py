@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.shares.limits import UPLOADS_AT_ONCE, Scope
-from areaviz.shares.visitors import OverLimit, Visitor, find_network
+from areaviz.shares import UPLOADS_AT_ONCE, OverLimit, Scope, Visitor, find_network
 from areaviz.trace.errors import BackendBusy
 
 

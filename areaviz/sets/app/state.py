@@ -41,7 +41,7 @@ from areaviz.sets.run import (
 )
 from areaviz.sets.table import build_table, summarise_table
 from areaviz.sets.user_files import Mode, SharedLink, SharedLinks, is_set_id
-from areaviz.shares.keeping import keep_days
+from areaviz.shares import keep_days
 from areaviz.trace.errors import MAX_POSITION, InputError, shorten
 from areaviz.trace.request import Request
 

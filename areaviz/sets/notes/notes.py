@@ -28,7 +28,7 @@ from areaviz.sets.notes.store import (
     format_current_time,
 )
 from areaviz.sets.rated_outputs import is_automatic
-from areaviz.shares.limits import SLICES_ON_SET
+from areaviz.shares import SLICES_ON_SET
 from areaviz.trace.errors import InputError, shorten
 
 # Users' notes on examples: a tag, a severity, a text, the author and the time.

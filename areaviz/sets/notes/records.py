@@ -17,7 +17,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from areaviz.sets.notes.store import LENGTHS, MAX_NUMBER, NOTES, Store, format_current_time
-from areaviz.shares.limits import (
+from areaviz.shares import (
     IMPORTS_KEPT,
     RECORDS_KEPT,
     RECORDS_ON_EXAMPLE,

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from areaviz.app.run import BYTES_PER_MIB, Budget, get_disk_budget, run_requests
-from areaviz.shares.visitors import OverLimit, Visitor
+from areaviz.shares import OverLimit, Visitor
 from areaviz.trace.errors import BackendError, InputError
 from tests import fakes
 

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.app import files as module
 from areaviz.app.files import TRACE_VARIABLE, open_served_file, open_served_trace, wait_for_turn
 from areaviz.app.run import BYTES_PER_MIB, get_disk_budget
-from areaviz.shares.visitors import Visitor
+from areaviz.shares import Visitor
 from areaviz.trace import file as codec
 from areaviz.trace.errors import InputError
 from tests import fakes
