@@ -34,9 +34,9 @@ from areaviz.draw.matplotlib import draw_in_print
 from areaviz.draw.plotly import draw_on_screen
 from areaviz.draw.select import Runs, Words, get_layer_noun, group_labels, group_words
 from areaviz.draw.theme import PRINT_FONT, PRINT_LETTERS, PRINT_WIDTH, Drawing, finish_figure
+from areaviz.old_names import old_names
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
 from areaviz.trace.errors import check_range
-from areaviz.trace.old_names import old_names
 from areaviz.trace.query import item_shares, merge_items
 from areaviz.trace.record import AttentionMap, Field, Gaze, LayeredWeights, Trace
 from areaviz.trace.request import Focus, Request

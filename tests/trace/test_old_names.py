@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from areaviz.draw import view
-from areaviz.trace.old_names import old_names
+from areaviz.old_names import old_names
 
 
 def test_old_name_warns_and_gives_the_new_object() -> None:
