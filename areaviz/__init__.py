@@ -8,11 +8,16 @@ trace from attention weights. `load` reads a trace from a file, and `save` write
 chooses the heads that together align best with known links. `load_analysis` reads the analysis of a
 set as a frame of pandas. Problems raise `InputError` or `BackendError`, with a
 message that says what to do.
+
+Five files show how areaviz works. Read `trace/record.py`, `attention/area.py`,
+`show/ribbon/ribbon.py`, `lab/tasks/translation.py` and `app/translate_picture.py` in this order.
 """
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from areaviz.old_names import keep_promised_paths
 
 # These imports are for editors and type checkers. At run time, each name of `EXPORTS` is imported
 # when it is first used.
@@ -81,6 +86,7 @@ __all__ = [
     "top_queries",
 ]
 __version__ = "0.2.0"
+keep_promised_paths()
 
 EXPORTS: Mapping[str, str] = {
     "Area": "areaviz.trace.areas",

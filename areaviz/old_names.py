@@ -1,13 +1,17 @@
-"""Old names for extensions. They work for one release and give a warning.
+"""Old names and import paths for extensions, which docs/releases.md promises.
 
-docs/releases.md says which names extensions may rely on.
+An old name works for one release and gives a warning.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 
@@ -30,3 +34,36 @@ def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         return getattr(sys.modules[module], names[name])
 
     return find
+
+
+PROMISED_PATHS: Mapping[str, str] = {
+    "areaviz.analysis.measure": "areaviz.sets.measures",
+    "areaviz.data.examples": "areaviz.samples.dataset",
+    "areaviz.drawing.base": "areaviz.draw.view",
+    "areaviz.drawing.theme": "areaviz.draw.theme",
+    "areaviz.trace.check": "areaviz.trace.document",
+}
+"""Import paths of version 0.2 that extensions may rely on, and the modules that replace them."""
+
+
+class PromisedPaths(MetaPathFinder, Loader):
+    """Finds a module by its promised path, where no module has this path any more."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how to import a promised path, or a package that only promised paths need."""
+        if not any(old == name or old.startswith(f"{name}.") for old in PROMISED_PATHS):
+            return None
+        return ModuleSpec(name, self, is_package=name not in PROMISED_PATHS)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the new module in the place of the promised one."""
+        if module.__name__ in PROMISED_PATHS:
+            sys.modules[module.__name__] = import_module(PROMISED_PATHS[module.__name__])
+
+
+def keep_promised_paths() -> None:
+    """Make the promised paths importable. Python asks other finders first."""
+    if not any(isinstance(finder, PromisedPaths) for finder in sys.meta_path):
+        sys.meta_path.append(PromisedPaths())

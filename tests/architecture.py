@@ -8,6 +8,7 @@ state.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,64 +17,57 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-LAYERS: Mapping[str, int] = {
-    "areaviz": 0,  # the package itself may import nothing
-    "areaviz.trace": 0,
-    "areaviz.texts": 0,
-    "areaviz.extensions": 1,
-    "areaviz.attention": 1,
-    "areaviz.cards": 1,
-    "areaviz.components": 1,
-    "areaviz.data": 1,
-    "areaviz.decoding": 1,
-    "areaviz.drawing": 1,
-    "areaviz.metrics": 1,
-    "areaviz.shares": 1,
-    "areaviz.adapters": 2,
-    "areaviz.interactive": 2,
-    "areaviz.models": 2,
-    "areaviz.intake": 2,
-    "areaviz.notes": 2,
-    "areaviz.views": 2,
-    "areaviz.analysis": 3,
-    "areaviz.backend": 3,
-    "areaviz.evaluation": 3,
-    "areaviz.publish": 3,
-    "areaviz.training": 3,
-    "areaviz.gateway": 4,
-    "areaviz.server": 4,
-    "areaviz.ui": 4,
-    "areaviz.lessons": 5,
-    "areaviz.site": 6,
-    "areaviz.cli": 7,
-    "app": 6,
-    "pages": 6,
-    "areaviz.__main__": 8,  # starts the command line
+_ROW = re.compile(r"^\| (\d+) \| ([^|]+) \|", re.MULTILINE)
+"""A row of the table of floors: the floor, and the names of its rooms."""
+
+
+def read_floors() -> Mapping[str, int]:
+    """Return the floor of every room by its dotted name, from the table in docs/architecture.md."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("## Floors")[2]
+    floors = {"areaviz": 0}  # the package itself only names what it exports
+    for row in _ROW.finditer(text.partition("\n## ")[0]):
+        for name in re.findall(r"`([\w./]+)`", row[2]):
+            file = name.removesuffix(".py").replace("/", ".")
+            outside = (ROOT / name).exists() and not (ROOT / "areaviz" / name).exists()
+            floors[file if outside else f"areaviz.{file}"] = int(row[1])
+    return floors
+
+
+FLOORS = read_floors()
+OPTIONAL: Mapping[str, tuple[str, ...]] = {
+    "areaviz.lab": (),
+    "areaviz.sets": ("pages.analyse",),
 }
-"""The layer of every package. Add a line here for a new package."""
+"""Rooms that come in through entry points, and the only modules outside that may import them."""
 
 _TORCH = (
-    *("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models"),
-    *("areaviz.training", "areaviz.evaluation", "areaviz.adapters"),
+    *("areaviz.attention", "areaviz.models", "areaviz.adapters", "areaviz.lab"),
+    *("areaviz.measures.faithfulness", "areaviz.backend.local"),
 )
-_PICTURES = ("areaviz.drawing", "areaviz.views", "areaviz.interactive")
 PLACES: Mapping[str, tuple[str, ...]] = {
-    "torch": (*_TORCH, "areaviz.backend.local"),
-    "safetensors.torch": (*_TORCH, "areaviz.backend.local"),
+    "torch": _TORCH,
+    "safetensors.torch": _TORCH,
     "transformers": ("areaviz.adapters",),
     "timm": ("areaviz.adapters",),
-    "plotly": _PICTURES,
-    "matplotlib": _PICTURES,
-    "streamlit": ("areaviz.ui", "areaviz.gateway", "app", "pages"),
+    "plotly": ("areaviz.draw", "areaviz.show"),
+    "matplotlib": ("areaviz.draw", "areaviz.show"),
+    "streamlit": (
+        "areaviz.app",
+        "areaviz.gateway",
+        "areaviz.learn",
+        "areaviz.sets.app",
+        "app",
+        "pages",
+    ),
     "uvicorn": ("areaviz.gateway",),
     "httptools": ("areaviz.gateway",),
-    "starlette": ("areaviz.gateway", "areaviz.server"),
-    "ray": ("areaviz.server", "areaviz.analysis"),
+    "starlette": ("areaviz.gateway", "areaviz.backend"),
+    "ray": ("areaviz.backend", "areaviz.sets"),
 }
 """The only places that may import each of these packages."""
 
 WHEN_ASKED: Mapping[str, tuple[str, ...]] = {"pandas": ("areaviz.trace",)}
-"""Imports that a package may make only inside functions, when a caller needs them."""
+"""Imports that a room may make only inside functions, when a caller needs them."""
 
 FORBIDDEN_IMPORTS: tuple[str, ...] = (
     *("pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"),
@@ -198,27 +192,27 @@ def inside(name: str, places: tuple[str, ...]) -> bool:
 
 
 def room(name: str) -> str | None:
-    """Return the package that a module belongs to, or None if the package is unknown."""
+    """Return the room that a module belongs to, or None if the table does not have it."""
     if name == "areaviz":
         return name
     depth = 2 if name.startswith("areaviz.") else 1
     found = ".".join(name.split(".")[:depth])
-    return found if found in LAYERS else None
+    return found if found in FLOORS else None
 
 
 def breaches(module: Module) -> list[str]:
     """Return every rule that the module breaks, as "line: problem"."""
-    checks = (layer_breaches, place_breaches, danger_breaches, state_breaches)
+    checks = (floor_breaches, place_breaches, danger_breaches, state_breaches)
     return [
         f"{module.name}:{node.lineno}: {what}" for check in checks for node, what in check(module)
     ]
 
 
-def layer_breaches(module: Module) -> Found:
-    """Find imports that point upwards or sideways, and forbidden imports in layer 0."""
+def floor_breaches(module: Module) -> Found:
+    """Find imports that point upwards or sideways, and libraries on the ground floor."""
     here = room(module.name)
     if here is None:
-        yield module.tree.body[0], "lies in a package without a layer"
+        yield module.tree.body[0], "lies in a room without a floor"
         return
     for node, name in module.imports:
         top = name.split(".")[0]
@@ -227,13 +221,17 @@ def layer_breaches(module: Module) -> Found:
         elif top in ("areaviz", "app", "pages"):
             there = _imported_room(name)
             if there is None:
-                yield node, f"imports {name}, a package without a layer"
-            elif there != here and there != "areaviz" and LAYERS[there] >= LAYERS[here]:
-                yield node, f"imports {name}: layer {LAYERS[there]} from layer {LAYERS[here]}"
+                yield node, f"imports {name}, a room without a floor"
+            elif there in (here, "areaviz"):
+                continue
+            elif FLOORS[there] >= FLOORS[here]:
+                yield node, f"imports {name}: floor {FLOORS[there]} from floor {FLOORS[here]}"
+            elif module.name not in OPTIONAL.get(there, (module.name,)):
+                yield node, f"imports {name}, which may be absent"
         elif top in WHEN_ASKED and here in WHEN_ASKED[top] and node in module.deferred:
             continue
-        elif LAYERS[here] == 0 and top not in sys.stdlib_module_names and top != "numpy":
-            yield node, f"imports {name}, but layer 0 knows NumPy and the standard library only"
+        elif FLOORS[here] == 0 and top not in sys.stdlib_module_names and top != "numpy":
+            yield node, f"imports {name}, but floor 0 knows NumPy and the standard library only"
 
 
 def _imported_room(name: str) -> str | None:

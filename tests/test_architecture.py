@@ -1,10 +1,10 @@
-"""The app respects its layers, and the checker finds the violations that it should find."""
+"""Rooms import only from lower floors, and the checker finds the violations that it should find."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.architecture import LAYERS, ROOT, Module, breaches, modules
+from tests.architecture import FLOORS, ROOT, Module, breaches, modules
 
 
 @pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
@@ -22,57 +22,52 @@ def test_walk_sees_the_app() -> None:
     } <= names
 
 
-def test_documents_name_the_layers_of_the_code() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = [
-        line.split("|") for line in text.splitlines() if line.startswith("| ") and line[2].isdigit()
-    ]
-    documented = {cell.strip(" `"): int(row[1]) for row in rows for cell in row[2].split(",")}
-    existing = {
-        name: layer for name, layer in LAYERS.items() if (ROOT / name.replace(".", "/")).is_dir()
+def test_every_room_has_a_floor() -> None:
+    there = {
+        path.stem
+        for path in (ROOT / "areaviz").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    rooms = {
-        name.replace("/", ".").removesuffix(".py"): layer for name, layer in documented.items()
-    }
-    assert rooms == {
-        name: layer for name, layer in (existing | {"app": 6}).items() if name != "areaviz"
-    }
+    named = {name.removeprefix("areaviz.") for name in FLOORS if name.startswith("areaviz.")}
+    assert named == there - {"__init__"}
 
 
 BROKEN = [
-    ("areaviz.trace.areas", "import areaviz.draw.view", "layer 1 from layer 0"),
-    ("areaviz.trace.areas", "from areaviz import attention", "layer 1 from layer 0"),
-    ("areaviz.trace.areas", "from ..drawing import base", "layer 1 from layer 0"),
-    ("areaviz", "import areaviz.trace.record\nimport areaviz.ui.x", "layer 4 from layer 0"),
+    ("areaviz.trace.areas", "import areaviz.draw.view", "floor 3 from floor 0"),
+    ("areaviz.trace.areas", "from areaviz import attention", "floor 3 from floor 0"),
+    ("areaviz.trace.areas", "from ..draw import view", "floor 3 from floor 0"),
+    ("areaviz", "import areaviz.trace.record\nimport areaviz.app.x", "floor 7 from floor 0"),
     ("areaviz.trace.areas", "import scipy.stats", "NumPy and the standard library only"),
     ("areaviz.trace.areas", "def f():\n    import torch", "torch"),
     ("areaviz.trace.areas", "import pandas", "NumPy and the standard library only"),
-    ("areaviz.attention.area", "from areaviz.data import batches", "layer 1 from layer 1"),
+    ("areaviz.attention.area", "from areaviz.draw import view", "floor 3 from floor 3"),
     (
         "areaviz.draw.view",
         "from areaviz.models.translation import Model",
-        "layer 2 from layer 1",
+        "floor 4 from floor 3",
     ),
-    ("areaviz.backend.local", "from areaviz.training import loop", "layer 3 from layer 3"),
+    ("areaviz.backend.local", "from areaviz.page import page", "floor 5 from floor 5"),
     (
         "areaviz.models.x",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import areaviz.ui.x",
-        "layer 4",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import areaviz.app.x",
+        "floor 7",
     ),
-    ("areaviz.ui.widgets", "from areaviz.cli import main", "layer 7 from layer 4"),
-    ("areaviz.ui.widgets", "import app", "layer 6 from layer 4"),
-    ("pages.home", "from areaviz.cli import main", "layer 7 from layer 6"),
-    ("areaviz.ui.widgets", "from tests import fakes", "not part of the package"),
-    ("areaviz.utils", "x = 1", "package without a layer"),
-    ("areaviz.draw.view", "import areaviz.helpers.x", "a package without a layer"),
+    ("areaviz.app.widgets", "from areaviz.cli import main", "floor 11 from floor 7"),
+    ("areaviz.app.widgets", "import app", "floor 10 from floor 7"),
+    ("pages.home", "from areaviz.cli import main", "floor 11 from floor 10"),
+    ("areaviz.cli.serve", "from areaviz.sets import run", "which may be absent"),
+    ("pages.home", "from areaviz.sets.app import page", "which may be absent"),
+    ("areaviz.app.widgets", "from tests import fakes", "not part of the package"),
+    ("areaviz.utils", "x = 1", "room without a floor"),
+    ("areaviz.draw.view", "import areaviz.helpers.x", "a room without a floor"),
     ("areaviz.draw.view", "import torch", "belongs in areaviz.attention"),
     ("areaviz.backend.backend", "import torch.nn.functional as F", "belongs in"),
     ("areaviz.backend.localhost", "import torch", "belongs in"),
-    ("areaviz.backend.backend", "from safetensors.torch import load_file", "belongs in"),
-    ("areaviz.ui.plots", "import plotly.graph_objects as go", "belongs in areaviz.drawing"),
-    ("areaviz.lab.loop", "from matplotlib.figure import Figure", "belongs in areaviz.drawing"),
-    ("areaviz.draw.view", "import streamlit as st", "belongs in areaviz.ui"),
-    ("areaviz.backend.local", "import ray", "belongs in areaviz.server"),
+    ("areaviz.backend.remote", "from safetensors.torch import load_file", "belongs in"),
+    ("areaviz.app.plots", "import plotly.graph_objects as go", "belongs in areaviz.draw"),
+    ("areaviz.lab.loop", "from matplotlib.figure import Figure", "belongs in areaviz.draw"),
+    ("areaviz.draw.view", "import streamlit as st", "belongs in areaviz.app"),
+    ("areaviz.models.base", "import ray", "belongs in areaviz.backend"),
     ("areaviz.draw.view", "import matplotlib.pyplot as plt", "imports matplotlib.pyplot"),
     ("areaviz.draw.view", "from matplotlib import pyplot", "imports matplotlib.pyplot"),
     (
@@ -81,21 +76,21 @@ BROKEN = [
         "calls matplotlib.pyplot.figure",
     ),
     (
-        "areaviz.data.x",
+        "areaviz.media.x",
         "import importlib\nimportlib.import_module('streamlit.web')",
-        "belongs in areaviz.ui",
+        "belongs in areaviz.app",
     ),
     (
-        "areaviz.data.x",
-        "from importlib import import_module\nimport_module('areaviz.ui.x')",
-        "layer 4 from layer 1",
+        "areaviz.media.x",
+        "from importlib import import_module\nimport_module('areaviz.app.x')",
+        "floor 7 from floor 1",
     ),
-    ("areaviz.data.x", "import pickle", "imports pickle"),
-    ("areaviz.data.x", "from pickle import loads", "imports pickle.loads"),
-    ("areaviz.data.x", "eval('1')", "calls eval"),
-    ("areaviz.data.x", "import builtins as b\nb.exec('1')", "calls builtins.exec"),
+    ("areaviz.media.x", "import pickle", "imports pickle"),
+    ("areaviz.media.x", "from pickle import loads", "imports pickle.loads"),
+    ("areaviz.media.x", "eval('1')", "calls eval"),
+    ("areaviz.media.x", "import builtins as b\nb.exec('1')", "calls builtins.exec"),
     ("pages.home", "exec('1')", "calls exec"),
-    ("areaviz.data.x", "__import__('os')", "calls __import__"),
+    ("areaviz.media.x", "__import__('os')", "calls __import__"),
     ("areaviz.models.x", "import torch\ntorch.load('x')", "without weights_only"),
     (
         "areaviz.models.x",
@@ -108,34 +103,34 @@ BROKEN = [
         "without weights_only",
     ),
     ("areaviz.models.x", "import torch\ntorch.jit.load('x')", "calls torch.jit.load"),
-    ("areaviz.data.x", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
-    ("areaviz.data.x", "import subprocess\nsubprocess.run('ls', shell=True)", "shell"),
-    ("areaviz.data.x", "cache = {}", "keeps the mutable cache"),
+    ("areaviz.media.x", "import numpy as np\nnp.load('x', allow_pickle=True)", "allow_pickle"),
+    ("areaviz.media.x", "import subprocess\nsubprocess.run('ls', shell=True)", "shell"),
+    ("areaviz.media.x", "cache = {}", "keeps the mutable cache"),
     (
-        "areaviz.data.x",
+        "areaviz.media.x",
         "from collections import defaultdict\nseen: object = defaultdict(int)",
         "keeps the mutable seen",
     ),
-    ("areaviz.data.x", "SEEN = {}\ndef f(x):\n    SEEN[x] = 1", "changes SEEN"),
-    ("areaviz.data.x", "SEEN = []\ndef f(x):\n    SEEN.append(x)", "changes SEEN"),
-    ("areaviz.data.x", "SEEN = {1: 2}\ndef f(x):\n    del SEEN[x]", "changes SEEN"),
+    ("areaviz.media.x", "SEEN = {}\ndef f(x):\n    SEEN[x] = 1", "changes SEEN"),
+    ("areaviz.media.x", "SEEN = []\ndef f(x):\n    SEEN.append(x)", "changes SEEN"),
+    ("areaviz.media.x", "SEEN = {1: 2}\ndef f(x):\n    del SEEN[x]", "changes SEEN"),
     (
-        "areaviz.data.x",
+        "areaviz.media.x",
         "COUNT = 0\ndef f():\n    global COUNT\n    COUNT += 1",
         "declares COUNT global",
     ),
     (
-        "areaviz.data.x",
+        "areaviz.media.x",
         "from functools import cache\n@cache\ndef f(x): ...",
         "caches f without a limit",
     ),
     (
-        "areaviz.data.x",
+        "areaviz.media.x",
         "import functools\n@functools.lru_cache(maxsize=None)\ndef f(x): ...",
         "caches f",
     ),
     (
-        "areaviz.data.x",
+        "areaviz.media.x",
         "from functools import lru_cache\n@lru_cache(None)\ndef f(x): ...",
         "caches f",
     ),
@@ -158,13 +153,13 @@ SOUND = [
         "areaviz.attention.area",
         "import torch\nfrom areaviz.trace.areas import AreaGrid\nfrom . import pooling",
     ),
-    ("areaviz.backend.local", "import torch\nfrom areaviz.models import transformer"),
+    ("areaviz.backend.local", "import torch\nfrom areaviz.models import translation"),
     (
         "areaviz.draw.view",
         "import plotly.graph_objects as go\nfrom matplotlib.figure import Figure",
     ),
     (
-        "areaviz.ui.page",
+        "areaviz.app.page",
         (
             "import streamlit as st\nfrom areaviz.backend import local\nfrom areaviz import"
             " __version__"
@@ -172,14 +167,15 @@ SOUND = [
     ),
     (
         "pages.home",
-        "import streamlit as st\nfrom areaviz.ui import widgets\nshown = []\nshown.append(1)",
+        "import streamlit as st\nfrom areaviz.app import page\nshown = []\nshown.append(1)",
     ),
     ("areaviz.__main__", "from areaviz.cli import main"),
+    ("pages.analyse", "from areaviz.sets.app import page"),
     ("areaviz.models.x", "import torch\nmodel.eval()\ntorch.load('x', weights_only=True)"),
-    ("areaviz.data.x", "import re\nP = re.compile('x')\nVIEWS = {'a': 1}\n__all__ = ['P']"),
-    ("areaviz.data.x", "def f():\n    seen = {}\n    seen[1] = 2\n    return seen"),
+    ("areaviz.media.x", "import re\nP = re.compile('x')\nVIEWS = {'a': 1}\n__all__ = ['P']"),
+    ("areaviz.media.x", "def f():\n    seen = {}\n    seen[1] = 2\n    return seen"),
     (
-        "areaviz.data.x",
+        "areaviz.media.x",
         (
             "import functools\n@functools.lru_cache(maxsize=8)\ndef f(x):"
             " ...\n@functools.cache\ndef g(): ..."

@@ -1,4 +1,4 @@
-"""Every file is written completely or not at all: only `areaviz/trace/safe_files.py` writes to paths."""
+"""Every file is written completely or not at all: only `safe_files` writes to paths."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def _compute_usual_attention(
 
 
 _DOT_PRODUCT_ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
-# Maximum difference of contexts relative to the largest value, by the bytes of a number.
+# Maximum difference of contexts or outputs relative to the largest one, by the bytes of a number.
 _AGREE = {2: 0.05, 4: 1e-3, 8: 1e-6}
 _TORCH_LAYERS = (nn.MultiheadAttention, nn.TransformerEncoderLayer)
 
@@ -635,7 +635,6 @@ PASSES: tuple[tuple[RecordingWay, ...], ...] = (
     _AS_LOADED,
     (RecordingWay("the weights that the model returns", watch_outputs),),
 )
-# Maximum difference of outputs relative to the largest output, by the bytes of a number.
 # Number of values that are compared at once.
 _PIECE = 2**22
 

@@ -599,11 +599,7 @@ _UNPLACED = "its picture tokens are shown in a row, as they have no known place 
 
 
 def make_tower_sites(
-    found: Found,
-    scene: Scene | None,
-    model: Any,
-    fields: dict[str, Field],
-    details: dict[str, str],
+    found: Found, scene: Scene | None, model: Any, fields: dict[str, Field], details: dict[str, str]
 ) -> list[Site]:
     """Return the sites of the pictures' self-attention, if the items are cells with known places.
 

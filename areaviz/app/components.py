@@ -394,12 +394,7 @@ def draw_ribbon(
 
 
 def draw_grid(
-    trace: Trace,
-    focus: Focus,
-    *,
-    key: str,
-    link: str | None = None,
-    matches: Matches = NO_MATCHES,
+    trace: Trace, focus: Focus, *, key: str, link: str | None = None, matches: Matches = NO_MATCHES
 ) -> Selection:
     """Draw the image grid of the selected site and layer, and return its locked selection.
 

@@ -226,11 +226,7 @@ def _choose_paper(key: str) -> Paper:
     """Let the user choose the size of figures."""
     with st.container(horizontal=True):
         width = st.segmented_control(
-            "Figure width",
-            list(WIDTHS),
-            default="A page",
-            required=True,
-            key=f"width_{key}",
+            "Figure width", list(WIDTHS), default="A page", required=True, key=f"width_{key}"
         )
         letters = st.segmented_control(
             "Font size (pt)",

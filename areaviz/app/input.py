@@ -402,7 +402,8 @@ def _draw_uploader(page: PicturePage) -> None:
         args=_get_take_arguments(page, key),
         max_upload_size=MAX_PICTURE_MEGABYTES,
         help=(
-            f"{PICTURE_FORMATS_TEXT}, at most {MAX_PICTURE_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
+            f"{PICTURE_FORMATS_TEXT}, at most {MAX_PICTURE_MEGABYTES} MB and {MAX_MEGAPIXELS}"
+            " megapixels,"
             f" {MAX_BASELINE_MEGAPIXELS} as an ordinary JPEG. It stays in this session and is not"
             " stored."
         ),

@@ -454,7 +454,9 @@ class ListenState(MediumState, ModelState, WhatIfState):
         sample_label="Recording",
         decode=decode_sound,
         file_label="Sound file",
-        formats=f"{SOUND_FORMATS_TEXT}, at most {MAX_SOUND_MEGABYTES} MB and {SECONDS[1]:.0f} seconds",
+        formats=(
+            f"{SOUND_FORMATS_TEXT}, at most {MAX_SOUND_MEGABYTES} MB and {SECONDS[1]:.0f} seconds"
+        ),
         megabytes=MAX_SOUND_MEGABYTES,
         about=lambda sound: f"{sound.seconds:.1f} seconds",
         recorder="Say digits in English, one after the other",
@@ -574,7 +576,9 @@ class WatchState(MediumState, ModelState, WhatIfState):
         formats=f"{CLIP_FORMATS_TEXT}, at most {MAX_CLIP_MEGABYTES} MB and {MOST_FRAMES} frames",
         megabytes=MAX_CLIP_MEGABYTES,
         about=lambda clip: f"{clip.frames} frames of {clip.width} × {clip.height} pixels",
-        advice=f"Of a recorded video (MP4, WebM) make a GIF first, for example by `{CONVERT_TO_CLIP}`",
+        advice=(
+            f"Of a recorded video (MP4, WebM) make a GIF first, for example by `{CONVERT_TO_CLIP}`"
+        ),
     )
 
 

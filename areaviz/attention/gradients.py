@@ -21,9 +21,7 @@ MAX_OUTPUTS = 256
 
 
 def compute_gradient_times_input(
-    scores_T: Tensor,
-    inputs: Sequence[Tensor],
-    on_step: Callable[[int, int], None] | None = None,
+    scores_T: Tensor, inputs: Sequence[Tensor], on_step: Callable[[int, int], None] | None = None
 ) -> list[FloatArray]:
     """Return x . d score / d x, summed over all features of an item.
 

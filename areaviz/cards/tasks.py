@@ -321,9 +321,7 @@ _ALL = (
             {"f1", "exact", "malformed", "unbalanced", "f1_free", "malformed_free"}
             | {"unbalanced_free"}
         ),
-        published={
-            "Grammar as a foreign language, WSJ": "F1 88.3 %, unbalanced 1.5 %",
-        },
+        published={"Grammar as a foreign language, WSJ": "F1 88.3 %, unbalanced 1.5 %"},
         splits=("val", "test", "test_genres"),
     ),
     Task(
@@ -364,11 +362,7 @@ _ALL = (
         splits=("val", "test_2016_flickr"),
         follows_words=True,
     ),
-    Task(
-        "words of a picture",
-        "Picture encoders",
-        can=frozenset(),
-    ),
+    Task("words of a picture", "Picture encoders", can=frozenset()),
 )
 TASKS: Mapping[str, Task] = {task.key: task for task in _ALL}
 """Every task by `Card.task`, in the order of the pages."""
@@ -436,11 +430,7 @@ LOOK_MEASURES: Mapping[str, LookMeasures] = {
             "coverage": "Share of the digits that the glimpses cover",
             "overlap": "Overlap of the patch and the digit's box",
         },
-        {
-            "_uniform": "Random places",
-            "_position": "Another picture",
-            "_untrained": "Untrained",
-        },
+        {"_uniform": "Random places", "_position": "Another picture", "_untrained": "Untrained"},
         "Random places: glimpses of the same sizes at random places. Another picture: the glimpses"
         f" at one picture, compared with the digits of the next picture. {UNTRAINED}",
     ),
@@ -483,11 +473,7 @@ LOOK_MEASURES: Mapping[str, LookMeasures] = {
     "parsing": LookMeasures(
         "Does an opening bracket attend to exactly its words?",
         {"span": "Opening brackets whose heaviest area is exactly their words, in the best head"},
-        {
-            "_random": "Random areas",
-            "_other": "Areas of other brackets",
-            "_untrained": "Untrained",
-        },
+        {"_random": "Random areas", "_other": "Areas of other brackets", "_untrained": "Untrained"},
         "Only brackets with at least two words and at most as many as the largest area count."
         " Random areas: areas of equal size at random places. Areas of other brackets: those in the"
         " same sentence. Untrained: the best head of the network before training.",

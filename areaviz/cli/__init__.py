@@ -29,10 +29,7 @@ _OURS: Table = {
         "Start the app on this machine, or serve the models to other apps.",
     ),
     "status": ("areaviz.cli.serve", "Show the status of an app that runs on this machine."),
-    "jobs": (
-        "areaviz.cli.serve",
-        "List or stop the analyses of an app that runs on this machine.",
-    ),
+    "jobs": ("areaviz.cli.serve", "List or stop the analyses of an app that runs on this machine."),
     "trace": (
         "areaviz.cli.models",
         "Run a model on a sentence or picture and save what it attended to.",

@@ -53,8 +53,7 @@ def trace(
         ),
     ],
     file: Annotated[
-        Path,
-        typer.Argument(help="File to write: trace.npz, or a page or figure as in `export`."),
+        Path, typer.Argument(help="File to write: trace.npz, or a page or figure as in `export`.")
     ],
     checkpoints: Checkpoints = DEFAULT_CHECKPOINTS,
     picture: Annotated[

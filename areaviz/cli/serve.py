@@ -133,8 +133,7 @@ def app(
         typer.Option(help="Address of a reverse proxy in front of the app. Repeatable."),
     ] = None,
     base_path: Annotated[
-        str,
-        typer.Option(help="The path below which a proxy serves the app, such as /areaviz."),
+        str, typer.Option(help="The path below which a proxy serves the app, such as /areaviz.")
     ] = "",
     allow_frame: Annotated[
         list[str] | None,
@@ -357,10 +356,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs."
 jobs = typer.Typer(no_args_is_help=False)
 
 
-def status(
-    port: AppPort = 8501,
-    as_json: AsJson = False,
-) -> None:
+def status(port: AppPort = 8501, as_json: AsJson = False) -> None:
     """Show the visitors, questions, analyses and memory of an app on this machine, and its limits.
 
     Each reader is shown as a short digest of the id in their cookie. To change a limit, set the
@@ -371,11 +367,7 @@ def status(
 
 
 @jobs.callback(invoke_without_command=True)
-def list_jobs(
-    context: typer.Context,
-    port: AppPort = 8501,
-    as_json: AsJson = False,
-) -> None:
+def list_jobs(context: typer.Context, port: AppPort = 8501, as_json: AsJson = False) -> None:
     """List the analyses of an app on this machine.
 
     The columns are number, progress, start, whether it is watched, and title.

@@ -168,11 +168,7 @@ def _load_trace(place: Path, text: str, picture: str) -> Trace:
 
 
 def choose_focus(
-    trace: Trace,
-    site: str | None,
-    layer: int | None,
-    head: int | None,
-    reading: str = READINGS[0],
+    trace: Trace, site: str | None, layer: int | None, head: int | None, reading: str = READINGS[0]
 ) -> Focus | None:
     """Return the selected focus, or None if no option is set.
 

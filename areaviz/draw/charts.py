@@ -44,10 +44,7 @@ _HEIGHT, _SQUARE = 190.0, 360.0
 _BINS = 30
 _BESIDE = 0.05
 """Margin of an axis beyond the outermost points, as a share of their range."""
-_CURVES = {
-    "train_loss": ("Training", SECOND, "dot"),
-    "valid_loss": ("Validation", ACCENT, "solid"),
-}
+_CURVES = {"train_loss": ("Training", SECOND, "dot"), "valid_loss": ("Validation", ACCENT, "solid")}
 """Name, colour and dash of each loss curve. Readers who do not see the colours see the dashes."""
 
 
@@ -230,11 +227,7 @@ def draw_bars(
         legend=key,
     )
     figure.update_xaxes(title=escape(axes[0]), type="category")
-    return figure.update_yaxes(
-        title=escape(axes[1]),
-        gridcolor=RULE,
-        showgrid=True,
-    )
+    return figure.update_yaxes(title=escape(axes[1]), gridcolor=RULE, showgrid=True)
 
 
 def draw_bars_for_print(

@@ -225,12 +225,7 @@ class _Side:
         return picked
 
 
-def fits_difference(
-    one: Trace,
-    other: Trace,
-    first: Focus,
-    second: Focus,
-) -> bool:
+def fits_difference(one: Trace, other: Trace, first: Focus, second: Focus) -> bool:
     """Return whether two maps can be compared.
 
     Both must attend from a text, and both to the same text or to the same cells of one picture.
@@ -252,12 +247,7 @@ def fits_difference(
     )
 
 
-def compute_difference(
-    one: Trace,
-    other: Trace,
-    first: Focus,
-    second: Focus,
-) -> Difference:
+def compute_difference(one: Trace, other: Trace, first: Focus, second: Focus) -> Difference:
     """Compute the difference of two maps, each at the layer and head of its focus.
 
     Raises:
@@ -306,11 +296,7 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
     )
     top = round_up_scale(float(np.abs(values).max()))
     bar = {
-        "title": {
-            "text": "second less first",
-            "side": "right",
-            "font": {"size": SCREEN_FONT},
-        },
+        "title": {"text": "second less first", "side": "right", "font": {"size": SCREEN_FONT}},
         "thickness": 10,
         "tickformat": "+.0%",
         "nticks": 5,

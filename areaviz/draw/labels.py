@@ -198,10 +198,7 @@ def _find_usual_extent(extents: Sequence[float]) -> float:
 
 
 def _thin_labels(
-    texts: Sequence[str],
-    extents: Sequence[float],
-    pitch: float,
-    angle: int = 0,
+    texts: Sequence[str], extents: Sequence[float], pitch: float, angle: int = 0
 ) -> Ticks:
     """Return every s-th label, for the smallest s with which most labels fit.
 
@@ -216,12 +213,7 @@ def _thin_labels(
     return Ticks(tuple(chosen), tuple(texts[i] for i in chosen), angle)
 
 
-def _number_positions(
-    count: int,
-    room: float,
-    font: float,
-    upright: bool,
-) -> Ticks:
+def _number_positions(count: int, room: float, font: float, upright: bool) -> Ticks:
     """Return numbers from 1 at a round step, such as every 10, 20 or 50 items."""
     ems = 1.5 if upright else 0.6 * len(str(count)) + 1.5
     step = round_up(ems * font * count / room)

@@ -65,13 +65,7 @@ Style = dict[str, Any]
 _INKS = {EDGE: PRINT_EDGE, CLEAR: "none"}
 """Screen colours that have a different colour in print."""
 _DASHES = {"solid": "-", "dash": "--", "dot": ":"}
-_SYMBOLS = {
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "triangle-up": "^",
-    "x": "X",
-}
+_SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "x": "X"}
 _MOST_CELLS = 2500
 """Maximum number of cells drawn one by one, so that vector files stay small."""
 
@@ -157,35 +151,15 @@ class PrintPen:
         is_large = mark.values.size > _MOST_CELLS or max(rows, columns) > CELLS
         # The columns of a picture have equal widths.
         if is_large and not mark.edges:
-            self._raster(
-                axes,
-                mark.values,
-                across[0],
-                down[0],
-                across[-1],
-                down[-1],
-            )
+            self._raster(axes, mark.values, across[0], down[0], across[-1], down[-1])
             return
         norm, colours = self.colours()
         gap: Style = {"edgecolors": "white", "linewidth": mark.gap[1]} if mark.gap[1] else {}
-        mesh = axes.pcolormesh(
-            across,
-            down,
-            mark.values,
-            cmap=colours,
-            norm=norm,
-            **gap,
-        )
+        mesh = axes.pcolormesh(across, down, mark.values, cmap=colours, norm=norm, **gap)
         mesh.set_rasterized(is_large)
 
     def _raster(
-        self,
-        axes: Axes,
-        values: np.ndarray,
-        left: float,
-        top: float,
-        right: float,
-        bottom: float,
+        self, axes: Axes, values: np.ndarray, left: float, top: float, right: float, bottom: float
     ) -> None:
         norm, colours = self.colours()
         axes.imshow(
@@ -280,13 +254,7 @@ def _get_filled_part(mark: Image) -> Box:
 
 def _draw_bars(axes: Axes, mark: Bars) -> None:
     draw = axes.bar if mark.is_upright else axes.barh
-    bars = draw(
-        mark.at,
-        mark.lengths,
-        mark.width,
-        mark.base,
-        color=mark.colour,
-    )
+    bars = draw(mark.at, mark.lengths, mark.width, mark.base, color=mark.colour)
     opacities = np.broadcast_to(mark.opacity, len(bars)).tolist()
     for bar, opacity in zip(bars, opacities, strict=True):
         bar.set(alpha=opacity, **make_edge(mark.edge))
@@ -327,14 +295,7 @@ def _draw_texts(axes: Axes, mark: Texts) -> None:
         if mark.grounds:
             box = {"facecolor": mark.grounds[number], "edgecolor": "none", "pad": 1}
             ground = {"bbox": box}
-        axes.text(
-            x,
-            y,
-            replace_undrawable(text),
-            color=colours[number],
-            **aligned,
-            **ground,
-        )
+        axes.text(x, y, replace_undrawable(text), color=colours[number], **aligned, **ground)
 
 
 # Print renderer: draws the marks of a plot with matplotlib.
@@ -360,13 +321,7 @@ def draw_in_print(plot: Plot) -> PrintFigure:
             pen.draw(axes, mark, panel.is_square)
         _set_axes(axes, panel, height)
     if plot.scale is not None:
-        _add_bar(
-            figure,
-            panels[0],
-            plot.scale,
-            pen,
-            height,
-        )
+        _add_bar(figure, panels[0], plot.scale, pen, height)
     if plot.key is not None:
         _draw_key(panels[0], plot.key, [_make_handle(mark) for mark in plot.named])
     return figure
@@ -441,12 +396,7 @@ def _label_across(axes: Axes, shown: Ticks, top: bool) -> None:
     if shown.angle:
         side = "left" if top else "right"
         for text in axes.get_xticklabels():
-            text.set(
-                rotation=shown.angle,
-                rotation_mode="anchor",
-                ha=side,
-                va="center",
-            )
+            text.set(rotation=shown.angle, rotation_mode="anchor", ha=side, va="center")
 
 
 def _add_bar(figure: PrintFigure, axes: Axes, scale: Scale, pen: PrintPen, height: float) -> None:
@@ -463,14 +413,7 @@ def _add_bar(figure: PrintFigure, axes: Axes, scale: Scale, pen: PrintPen, heigh
         ticks["ticks"] = MultipleLocator(step)
         ticks["format"] = PercentFormatter(1, count_decimals(step))
     values = ScalarMappable(norm, colours)
-    bar = figure.colorbar(
-        values,
-        ax=axes,
-        pad=0.015,
-        aspect=28,
-        fraction=0.04,
-        **ticks,
-    )
+    bar = figure.colorbar(values, ax=axes, pad=0.015, aspect=28, fraction=0.04, **ticks)
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=PRINT_FONT)
     bar.set_label(scale.unit, fontsize=PRINT_FONT)
@@ -488,25 +431,14 @@ def _make_handle(mark: Named) -> Artist:
         "markeredgewidth": mark.edge.width[1],
     }
     circle: Style = {"linestyle": "", "marker": "o", "markersize": 6} | edge
-    return Line2D(
-        [],
-        [],
-        label=label,
-        color=str(mark.colour),
-        **circle,
-    )
+    return Line2D([], [], label=label, color=str(mark.colour), **circle)
 
 
 def _draw_key(axes: Axes, key: Key, handles: list[Artist]) -> None:
     """Draw the key: above or below the first panel, or to its right."""
     font: Style = {"fontsize": PRINT_FONT, "frameon": False}
     places: dict[str, Style] = {
-        "above": {
-            "loc": "lower left",
-            "bbox_to_anchor": (0, 1),
-            "ncols": 2,
-            "borderaxespad": 0.1,
-        },
+        "above": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0.1},
         "below": {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 8},
         "right": {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)},
     }

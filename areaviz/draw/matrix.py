@@ -140,10 +140,7 @@ def plot_matrix(matrix: Matrix, numbers: Sequence[Mark] = ()) -> Plot:
     rows, columns = len(shown.rows), len(shown.columns)
     across = Axis(title=shown.column_title, ends=(-0.5, shown.right), labels=shown.columns)
     down = Axis(
-        title=shown.row_title,
-        ends=(shown.bottom, -0.5),
-        labels=shown.rows,
-        longest=shown.longest,
+        title=shown.row_title, ends=(shown.bottom, -0.5), labels=shown.rows, longest=shown.longest
     )
     marks: list[Mark] = []
     if shown.is_picture:

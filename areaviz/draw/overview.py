@@ -225,16 +225,7 @@ def plot_overview(drawn: Overview) -> Plot:
     ]
     for tile in tiles:
         if tile.focused:
-            marks.append(
-                Frame(
-                    tile.column,
-                    tile.row,
-                    broad,
-                    high,
-                    FOCUSED,
-                    may_overhang=True,
-                )
-            )
+            marks.append(Frame(tile.column, tile.row, broad, high, FOCUSED, may_overhang=True))
     across = Axis(ends=(-0.01, drawn.across), print_ends=(0, drawn.across), is_seen=False)
     down = Axis(ends=(drawn.down, -0.02), print_ends=(drawn.down, 0), is_seen=False)
     height = drawn.down * drawn.place_px

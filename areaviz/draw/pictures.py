@@ -62,11 +62,7 @@ def repeat_to_minimum_size(pixels_HWC: Pixels, least: int) -> Pixels:
     return _enlarge(pixels_HWC, ceil(least / height), ceil(least / width))
 
 
-def _enlarge(
-    pixels: Pixels,
-    down: int,
-    across: int,
-) -> Pixels:
+def _enlarge(pixels: Pixels, down: int, across: int) -> Pixels:
     return pixels.repeat(down, 0).repeat(across, 1)
 
 
@@ -76,11 +72,7 @@ def scale_box(box: Box, scale: float) -> Box:
     return left, top, right, bottom
 
 
-def draw_boxes(
-    pixels_HWC: Pixels,
-    boxes: Sequence[tuple[Box, str]],
-    line: int = 3,
-) -> Pixels:
+def draw_boxes(pixels_HWC: Pixels, boxes: Sequence[tuple[Box, str]], line: int = 3) -> Pixels:
     """Draw boxes in colours ("#rrggbb") just inside their edges.
 
     Args:
@@ -112,11 +104,7 @@ def compute_block_size(count: int, limit: int = PIXELS) -> int:
     return ceil(count / limit)
 
 
-def average_blocks(
-    values_RC: FloatArray,
-    rows: int,
-    columns: int,
-) -> FloatArray:
+def average_blocks(values_RC: FloatArray, rows: int, columns: int) -> FloatArray:
     """Average blocks of `rows` x `columns` cells: float32 [ceil(R/rows), ceil(C/columns)].
 
     The last blocks may be smaller. NaN cells (outside the picture) are left out of the mean. A
@@ -158,11 +146,7 @@ def encode_matrix(values_RC: FloatArray, top: float, is_signed: bool = False) ->
     return _encode_image(image, "png", optimize=True, transparency=_OUTSIDE)
 
 
-def _encode_image(
-    image: Image.Image,
-    kind: str,
-    **options: object,
-) -> str:
+def _encode_image(image: Image.Image, kind: str, **options: object) -> str:
     buffer = io.BytesIO()
     image.save(buffer, kind, **options)
     return f"data:image/{kind};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

@@ -130,12 +130,7 @@ class ScreenPen:
             case Rule():
                 assert self.panel.down.ends is not None
                 start, end = sorted(self.panel.down.ends)
-                ends: Layout = {
-                    "x0": mark.x,
-                    "x1": mark.x,
-                    "y0": start,
-                    "y1": end,
-                }
+                ends: Layout = {"x0": mark.x, "x1": mark.x, "y0": start, "y1": end}
                 self._shape("line", mark.stroke, ends)
             case Hover():
                 self._trace(self._hover(mark))
@@ -157,12 +152,7 @@ class ScreenPen:
 
     def _cells(self, mark: Cells) -> Heatmap:
         rows = len(mark.values)
-        place: Layout = {
-            "x0": mark.left + 0.5,
-            "dx": 1,
-            "y0": mark.top + 0.5,
-            "dy": 1,
-        }
+        place: Layout = {"x0": mark.left + 0.5, "dx": 1, "y0": mark.top + 0.5, "dy": 1}
         if len(mark.edges):
             place = {"x": mark.edges, "y": (np.arange(rows + 1) + mark.top).tolist()}
         return Heatmap(
@@ -183,15 +173,7 @@ class ScreenPen:
         # An image has no colour bar, so add an invisible point that has one.
         left, top, _, _ = mark.box
         point = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
-        self._trace(
-            Scatter(
-                x=[left],
-                y=[top],
-                mode="markers",
-                marker=point,
-                hoverinfo="skip",
-            )
-        )
+        self._trace(Scatter(x=[left], y=[top], mode="markers", marker=point, hoverinfo="skip"))
 
     def _image(self, mark: Image) -> None:
         pixels = mark.pixels
@@ -359,16 +341,7 @@ def draw_on_screen(plot: Plot) -> Figure:
         layout |= {"barmode": "overlay"}
     height, _ = plot.height
     above, below = plot.above + parts.above, plot.below + parts.below
-    figure = screen_figure(
-        plot.drawing,
-        height,
-        above,
-        below,
-        across,
-        down,
-        parts.labels,
-        **layout,
-    )
+    figure = screen_figure(plot.drawing, height, above, below, across, down, parts.labels, **layout)
     if plot.panels[0].right is not None:
         # Leave space for the texts at the right, and to their right for the colour scale.
         figure.layout.margin.r = 112
@@ -472,12 +445,7 @@ def _iterate_texts_around(panel: Panel) -> Iterator[Layout]:
     common = {"xref": "paper", "yref": "paper", "showarrow": False}
     if panel.title:
         font = {"size": SCREEN_FONT, "weight": BOLD}
-        place = {
-            "x": (left + right) / 2,
-            "y": top,
-            "xanchor": "center",
-            "yanchor": "bottom",
-        }
+        place = {"x": (left + right) / 2, "y": top, "xanchor": "center", "yanchor": "bottom"}
         yield {"text": escape_lines(panel.title), "font": font, "yshift": 3} | place | common
     if panel.aside:
         place = {"x": right + 0.04, "y": (bottom + top) / 2, "xanchor": "left"}

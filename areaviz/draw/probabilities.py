@@ -138,31 +138,13 @@ def plot_probabilities(drawn: Probabilities) -> Plot:
     labels, ends = list_visible_labels(drawn.field), (-0.6, items - 0.4)
     panel = Panel(
         marks=[
-            Bars(
-                drawn.x,
-                drawn.bars,
-                ACCENT,
-                0.8 * drawn.block,
-                hovers=texts,
-            ),
-            Points(
-                drawn.x,
-                drawn.rings,
-                ring,
-                CLEAR,
-                Stroke(SECOND, (1.5, 0.9)),
-            ),
+            Bars(drawn.x, drawn.bars, ACCENT, 0.8 * drawn.block, hovers=texts),
+            Points(drawn.x, drawn.rings, ring, CLEAR, Stroke(SECOND, (1.5, 0.9))),
         ],
         across=Axis(title=drawn.across, ends=ends, labels=labels),
         down=Axis(title="probability", ends=(0, _TOP), has_grid=True, is_share=True),
     )
-    return Plot(
-        drawing=drawn,
-        panels=[panel],
-        height=(drawn.height, 1.7),
-        above=8,
-        below=28,
-    )
+    return Plot(drawing=drawn, panels=[panel], height=(drawn.height, 1.7), above=8, below=28)
 
 
 def tabulate_probabilities(trace: Trace, focus: Focus) -> Table:

@@ -240,15 +240,7 @@ def select(trace: Trace, focus: Focus) -> FocusedMap:
     query, memory = get_sides(trace, focus.site)
     focused = bool(focus.items) and focus.side == "query"
     queries = sorted(set(focus.items)) if focused else range(len(query))
-    return FocusedMap(
-        attention,
-        query,
-        memory,
-        focus.layer,
-        focus.head,
-        tuple(queries),
-        focused,
-    )
+    return FocusedMap(attention, query, memory, focus.layer, focus.head, tuple(queries), focused)
 
 
 def list_heads(attention: AttentionMap, head: int | None) -> range:
@@ -378,11 +370,7 @@ def find_counterparts(one: Field, other: Field, items: Sequence[int]) -> tuple[i
     return tuple(sorted(found))
 
 
-def quote_items(
-    field: Field,
-    items: Sequence[int],
-    length: int = 40,
-) -> str:
+def quote_items(field: Field, items: Sequence[int], length: int = 40) -> str:
     """Return items of a text in quotation marks, cut to `length` characters.
 
     A gap between two items becomes a space.

@@ -166,15 +166,7 @@ def _make_marks(drawn: Pyramid) -> list[Mark]:
             where = run_text(get_noun(drawn.memory), start, row.length)
             texts.append(f"{words} {where}\n{weight:.2%} of the attention")
         left, top = (row.length - 2) / 2, row.length - 0.5
-        cells.append(
-            Cells(
-                row.weights[None, :],
-                [texts],
-                left,
-                top,
-                gap=(1, 0.4),
-            )
-        )
+        cells.append(Cells(row.weights[None, :], [texts], left, top, gap=(1, 0.4)))
     return cells
 
 
@@ -335,13 +327,7 @@ def plot_sizes(drawn: Histogram) -> Plot:
     across = Axis(title=drawn.across, ticks=drawn.ticks())
     down = Axis(title="share of attention", has_grid=True, is_share=True)
     panel = Panel(marks=marks, across=across, down=down)
-    return Plot(
-        drawing=drawn,
-        panels=[panel],
-        height=(240, 1.9),
-        above=8,
-        below=66,
-    )
+    return Plot(drawing=drawn, panels=[panel], height=(240, 1.9), above=8, below=66)
 
 
 def tabulate_sizes(drawn: Histogram) -> Table:

@@ -167,13 +167,7 @@ def screen_figure(
             "labels": dict(labels or {}),
         },
         "height": round(height + heading + above + below),
-        "margin": {
-            "l": 12,
-            "r": 12,
-            "t": heading + above,
-            "b": below,
-            "pad": 2,
-        },
+        "margin": {"l": 12, "r": 12, "t": heading + above, "b": below, "pad": 2},
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "showlegend": False,
@@ -205,22 +199,14 @@ def axis(title: str = "", **more: object) -> Layout:
         "ticks": "",
         "gridcolor": RULE,
         "tickfont": {"size": SCREEN_FONT},
-        "title": {
-            "text": title,
-            "font": {"size": SCREEN_FONT},
-            "standoff": 8,
-        },
+        "title": {"text": title, "font": {"size": SCREEN_FONT}, "standoff": 8},
     }
     return plain | more
 
 
 def make_unseen_axis(start: float, end: float) -> Layout:
     """Return an invisible Plotly axis from one value to another."""
-    return {
-        "visible": False,
-        "range": [start, end],
-        "fixedrange": True,
-    }
+    return {"visible": False, "range": [start, end], "fixedrange": True}
 
 
 def format_factor(doublings: int) -> str:
@@ -257,14 +243,7 @@ def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     engine, place = figure.get_layout_engine(), (0, foot / whole, 1, 1 - (head + foot) / whole)
     engine.set(rect=place)  # type: ignore[union-attr, call-arg]
     top = 1 - 0.07 / whole
-    figure.text(
-        _LEFT,
-        top,
-        "\n".join(title),
-        va="top",
-        fontsize=9,
-        fontweight="bold",
-    )
+    figure.text(_LEFT, top, "\n".join(title), va="top", fontsize=9, fontweight="bold")
     above = 1 - (head - 0.03) / whole
     figure.text(_LEFT, above, "\n".join(note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED)
     figure.text(
@@ -408,12 +387,7 @@ def make_legend(y: float, **more: object) -> Layout:
         y: 0 for the bottom of the figure, or 1 for directly above the plot.
         more: other settings of Plotly's legend.
     """
-    key: Layout = {
-        "orientation": "h",
-        "x": 0,
-        "y": y,
-        "yanchor": "bottom",
-    }
+    key: Layout = {"orientation": "h", "x": 0, "y": y, "yanchor": "bottom"}
     if y == 0:
         key["yref"] = "container"
     return key | more

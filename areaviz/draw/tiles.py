@@ -40,13 +40,7 @@ def make_picture_marks(pixels: Pixels) -> list[Mark]:
     is_smooth = max(height, width) >= _SMALL
     return [
         Image(pixels, (0, 0, width, height), longest=480, is_smooth=is_smooth),
-        Frame(
-            0,
-            0,
-            width,
-            height,
-            Stroke(EDGE, (1, 0.5)),
-        ),
+        Frame(0, 0, width, height, Stroke(EDGE, (1, 0.5))),
     ]
 
 
@@ -100,12 +94,7 @@ class Sheet(Drawing):
     # Numbers behind the tiles, for a view that consists of one sheet.
     numbers: Table = Table((), ())
 
-    def tops(
-        self,
-        box: float,
-        line: float,
-        gap: float,
-    ) -> list[float]:
+    def tops(self, box: float, line: float, gap: float) -> list[float]:
         """Return the top of every row of boxes and words, and the bottom of the last one."""
         tops = [0.0]
         for start in range(0, len(self.tiles), self.across):
@@ -131,15 +120,7 @@ class _Lengths:
 def plot_tiles_on_screen(sheet: Sheet) -> Plot:
     """Return the tiles as a plot for the screen, with columns of width 1 and heights in px."""
     return _lay_out_tiles(
-        sheet,
-        _Lengths(
-            1,
-            sheet.height,
-            line=15,
-            under=1,
-            gap=12,
-        ),
-        is_square=False,
+        sheet, _Lengths(1, sheet.height, line=15, under=1, gap=12), is_square=False
     )
 
 
@@ -149,15 +130,7 @@ def plot_tiles_in_print(sheet: Sheet) -> Plot:
     high, wide = sheet.tiles[0].pixels.shape[:2]
     box = min(sheet.height / 85, _BROAD * column * high / wide)
     return _lay_out_tiles(
-        sheet,
-        _Lengths(
-            column,
-            box,
-            line=0.13,
-            under=0.02,
-            gap=0.1,
-        ),
-        is_square=True,
+        sheet, _Lengths(column, box, line=0.13, under=0.02, gap=0.1), is_square=True
     )
 
 
@@ -186,13 +159,7 @@ def _lay_out_tiles(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
         down=Axis(ends=(tops[-1], 0), ticks=names),
         is_square=is_square,
     )
-    return Plot(
-        drawing=sheet,
-        panels=[panel],
-        height=(tops[-1], tops[-1]),
-        above=8,
-        below=4,
-    )
+    return Plot(drawing=sheet, panels=[panel], height=(tops[-1], tops[-1]), above=8, below=4)
 
 
 def _write_words(
@@ -203,22 +170,8 @@ def _write_words(
     further = ["\n".join(tile.texts[1:]) for tile in sheet.tiles]
     large, lower = (SCREEN_FONT + 1, PRINT_FONT), [top + line for top in y]
     side = "bottom center"
-    yield Texts(
-        x,
-        y,
-        first,
-        side=side,
-        size=large,
-        is_bold=True,
-        may_overhang=True,
-    )
-    yield Texts(
-        x,
-        lower,
-        further,
-        side=side,
-        may_overhang=True,
-    )
+    yield Texts(x, y, first, side=side, size=large, is_bold=True, may_overhang=True)
+    yield Texts(x, lower, further, side=side, may_overhang=True)
 
 
 def tabulate_tiles(sheet: Sheet) -> Table:

@@ -173,11 +173,7 @@ ALL = "all heads"
 """The phrase in a caption if no head is focused."""
 
 
-def figure_caption(
-    trace: Trace,
-    focus: Focus,
-    all_layers: bool = False,
-) -> str:
+def figure_caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     """Return one line that names the model, decoding, site, layer, head and normalisation.
 
     Layer and head are left out if there is only one. The line of a gaze names the model, the site,
@@ -285,11 +281,7 @@ def make_word_view(view: View, spans: bool = False) -> View:
         return lambda trace, focus: draw(*convert_to_words(trace, focus, spans))
 
     return replace(
-        view,
-        fits=at(view.fits),
-        figure=at(view.figure),
-        table=at(view.table),
-        print=at(view.print),
+        view, fits=at(view.fits), figure=at(view.figure), table=at(view.table), print=at(view.print)
     )
 
 
@@ -478,11 +470,7 @@ def encode_figure(figure: PrintFigure, kind: str, paper: Paper | None = None) ->
     if paper is not None:
         resize_for_paper(figure, paper)
     # Leave out dates and random ids, so that two files of one figure are equal.
-    dateless = {
-        "svg": {"Date": None},
-        "pdf": {"CreationDate": None},
-        "png": {},
-    }[kind]
+    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
     buffer = io.BytesIO()
     with rc_context({"svg.hashsalt": "areaviz"}):
         figure.savefig(buffer, format=kind, dpi=300, facecolor="white", metadata=dateless)

@@ -163,7 +163,7 @@ def read_training_texts(name: str, **values: object) -> TrainingTexts:
     Raises:
         KeyError: There is no such section, or a value is missing.
     """
-    sections = tomllib.loads((files("areaviz.training") / TEXTS).read_text("utf-8"))
+    sections = tomllib.loads((files("areaviz.lab") / TEXTS).read_text("utf-8"))
     section = sections[name]
     data = {key: text.format(**values) for key, text in section.pop("data").items()}
     return TrainingTexts(data, section.pop("limits").format(**values), **section)

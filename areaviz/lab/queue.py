@@ -140,7 +140,7 @@ class Queue:
         return False
 
     def _train(self, one: Planned) -> None:
-        command = [sys.executable, "-m", "areaviz.training", str(one.path), "--device", "cpu"]
+        command = [sys.executable, "-m", "areaviz.lab.train", str(one.path), "--device", "cpu"]
         command += ["--data", str(self.data), "--runs", str(self.runs)]
         print(f"{time.strftime('%H:%M')} {one.recipe.name}: {one.progress}", flush=True)
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}

@@ -127,7 +127,7 @@ def get_code_version() -> str:
     return f"{__version__} ({commit})"
 
 
-# The command `python -m areaviz.training CONFIG`, which trains a model from a recipe.
+# The command `python -m areaviz.lab.train CONFIG`, which trains a model from a recipe.
 #
 # Unlike `areaviz train`, it needs torch but not the packages of the areaviz command line.
 
@@ -137,7 +137,7 @@ PAUSED = 75
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
-        prog="python -m areaviz.training", description="Train a model from a recipe."
+        prog="python -m areaviz.lab.train", description="Train a model from a recipe."
     )
     parser.add_argument("config", type=Path)
     parser.add_argument("--data", type=Path, default=find_data_folder())

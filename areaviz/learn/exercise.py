@@ -169,10 +169,7 @@ def _draw_question(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
     top = top_areas(attention, focus.layer, focus.head or 0, item, k=1)[0]
     span = escape_markdown(get_span_text(memory, top.area))
     took = sentence(
-        "Head {head} takes **“{span}”** ({share}).",
-        head=head,
-        span=span,
-        share=format_percent(top),
+        "Head {head} takes **“{span}”** ({share}).", head=head, span=span, share=format_percent(top)
     )
     st.markdown(f"{compare_guess(guess, top.area)} {took}")
     with st.container(border=True):

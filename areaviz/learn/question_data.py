@@ -71,16 +71,15 @@ _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 def load_texts(name: str, language: str = ENGLISH) -> Texts:
-    """Return the texts in a TOML file of `texts`, or of the folder of a language in it.
+    """Return the texts of a section in the file of a language, such as `texts/en.toml`.
 
     Args:
-        name: the name of the file without its extension.
+        name: the name of a question, "index" or "frame".
         language: one of `catalogue.KNOWN`.
     """
-    folder = files("areaviz.learn").joinpath("texts")
-    if language in LANGUAGES and language != ENGLISH:
-        folder = folder.joinpath(language)
-    texts = tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8"))
+    file = f"{language if language in LANGUAGES else ENGLISH}.toml"
+    path = files("areaviz.learn").joinpath("texts", file)
+    texts = tomllib.loads(path.read_text("utf-8"))[name]
     return (
         texts
         if language in LANGUAGES

@@ -195,10 +195,7 @@ VERBS: Mapping[str, str] = {
     "digits": "Read",
 }
 """The label of the button that runs the model, by task."""
-LABELS: Mapping[str, str] = {
-    "points": "Points, each as x,y",
-    "questions": "Story and question",
-}
+LABELS: Mapping[str, str] = {"points": "Points, each as x,y", "questions": "Story and question"}
 """The label of the field for the text, by task. Other tasks have the label "Text"."""
 UNDECODED = ("questions", "digits")
 """Tasks whose output is one of a few labels. Their models need no decoding method."""
@@ -547,9 +544,9 @@ def _render_header(model: LiveModel, options: PageOptions) -> Markup:
 def _collect_script_settings(model: LiveModel, trace: Trace) -> dict[str, Any]:
     """Return the facts about the opening run that the script needs before the engine loads."""
     fields = {}
-    for name, field in trace.fields.items():
-        anchors = field.anchors.tolist()
-        fields[name] = {"raw": field.raw, "anchors": anchors, "labels": list(field.labels)}
+    for name, one in trace.fields.items():
+        anchors = one.anchors.tolist()
+        fields[name] = {"raw": one.raw, "anchors": anchors, "labels": list(one.labels)}
     output = trace.fields[trace.output.field].raw
     # Facts about the model that components show, and settings with which readers edit its input.
     right = model.card.figures.get("test", {}).get("right")

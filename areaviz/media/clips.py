@@ -112,12 +112,14 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
         raise InputError(f"The file is empty. Choose a {CLIP_FORMATS_TEXT} file.")
     if len(content) > MAX_CLIP_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is {MAX_CLIP_MEGABYTES} MB."
+            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is"
+            f" {MAX_CLIP_MEGABYTES} MB."
             " Make the clip shorter or smaller and choose it again."
         )
     if "video" in name_file_kind(content):
         raise InputError(
-            f"Video files are not supported. Convert the video to GIF, for example with: {CONVERT_TO_CLIP}"
+            "Video files are not supported. Convert the video to GIF, for example with:"
+            f" {CONVERT_TO_CLIP}"
         )
     frames, count, milliseconds = _read_frames(content)
     notes = []

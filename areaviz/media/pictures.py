@@ -260,7 +260,8 @@ def _describe_unreadable_file(content: bytes) -> str:
             " JPEG or PNG and choose that file."
         )
     return (
-        f"The file is not a {PICTURE_FORMATS_TEXT} picture, or it is damaged. Save it as JPEG or PNG"
+        f"The file is not a {PICTURE_FORMATS_TEXT} picture, or it is damaged. Save it as JPEG or"
+        " PNG"
         " and choose that file."
     )
 
@@ -278,7 +279,8 @@ def _check_bytes(content: bytes) -> int:
         raise InputError(f"The file is empty. Choose a {PICTURE_FORMATS_TEXT} picture.")
     if len(content) > MAX_PICTURE_MEGABYTES * MEBIBYTE:
         raise InputError(
-            f"The file has {len(content) / MEBIBYTE:,.1f} MB, but the limit is {MAX_PICTURE_MEGABYTES} MB."
+            f"The file has {len(content) / MEBIBYTE:,.1f} MB, but the limit is"
+            f" {MAX_PICTURE_MEGABYTES} MB."
             " Make the picture smaller and choose it again."
         )
     return _check_scans(content) if content.startswith(b"\xff\xd8") else 0

@@ -381,10 +381,7 @@ class GenerationModel:
         return traces
 
     def _fit_in_one_pass(
-        self,
-        parts: Parts,
-        lengths: Sequence[Mapping[str, int]],
-        found: Sequence[Hypothesis],
+        self, parts: Parts, lengths: Sequence[Mapping[str, int]], found: Sequence[Hypothesis]
     ) -> bool:
         """Return whether outputs fit into one pass.
 

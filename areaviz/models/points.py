@@ -247,9 +247,7 @@ def make_point_batch(sets: PointSets, device: torch.device) -> PointBatch:
     return PointBatch(points, torch.from_numpy(answers_BT).to(device))
 
 
-def arrange_for_reading(
-    sets: PointSets,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+def arrange_for_reading(sets: PointSets) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Sort normalised points by their angle around the mean, and renumber the closed answers.
 
     Returns:

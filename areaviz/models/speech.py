@@ -133,10 +133,7 @@ class SpeechRecognizer(RecurrentWriter):
         return Pass(torch.stack(logits, 1), found)
 
     def encode(
-        self,
-        frames_BFE: Tensor,
-        changed: NetworkInterventions = UNCHANGED,
-        times: int = 1,
+        self, frames_BFE: Tensor, changed: NetworkInterventions = UNCHANGED, times: int = 1
     ) -> EncodedSpeech:
         """Encode recordings.
 

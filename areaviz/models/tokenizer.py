@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sentencepiece as spm
 import torch
-from sentencepiece.sentencepiece_model_pb2 import ModelProto
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 from torch import Tensor
 from torch.nn import functional as F
 

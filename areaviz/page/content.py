@@ -211,11 +211,7 @@ def make_payloads(
 
 
 def make_opening_payloads(
-    trace: Trace,
-    shown: Sequence[Place],
-    options: PageOptions,
-    opening: Focus | None,
-    taken: int,
+    trace: Trace, shown: Sequence[Place], options: PageOptions, opening: Focus | None, taken: int
 ) -> list[Payload]:
     """Return the payload of one layer of each map. Other layers are loaded when users select them.
 

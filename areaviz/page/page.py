@@ -91,7 +91,8 @@ def export(
         path: the file to write.
         focus: the selection that a page first shows, or that a figure shows.
         options: options of a page.
-        view: a name in `areaviz.show.views.VIEWS`, "ribbon" or "grid". None uses the first that applies.
+        view: a name in `areaviz.show.views.VIEWS`, "ribbon" or "grid". None uses the first that
+            applies.
         paper: the width and the font size of a figure.
         theme: the theme of a page, "light", "dark" or "auto". None uses that of the options.
 

@@ -35,11 +35,11 @@ from areaviz.trace.request import Clip, Picture, Sound
 # No copyright restricts their use. The photographs are files of installed packages and are read
 # without importing these packages.
 #
-# - matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984 (public
-#   domain, as a work of the United States' government).
+# - matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984
+#   (public domain, as a work of the United States' government).
 # - scikit-image: Eileen Collins, by NASA (public domain). The cat Chelsea, by Stefan van der Walt
-#   (CC0). A cup of coffee, by Rachel Michetti (CC0). A photographer, by Lav Varshney (CC0). A launch,
-#   by SpaceX (public domain).
+#   (CC0). A cup of coffee, by Rachel Michetti (CC0). A photographer, by Lav Varshney (CC0). A
+#   launch, by SpaceX (public domain).
 #
 # The other photographs in these packages are not scenes that a caption could describe.
 
@@ -291,7 +291,8 @@ def get_sound_sample(name: str) -> Sound:
     """
     if name not in SOUND_SAMPLES:
         raise InputError(
-            f'Recording "{shorten(name)}" does not exist. Choose one of: {", ".join(SOUND_SAMPLES)}.'
+            f'Recording "{shorten(name)}" does not exist. Choose one of:'
+            f" {', '.join(SOUND_SAMPLES)}."
         )
     try:
         content = (ASSETS / "sounds" / f"{name}.flac").read_bytes()

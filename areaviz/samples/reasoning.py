@@ -419,10 +419,7 @@ STORIES = (
         (2,),
     ),
     Story(
-        (
-            "The bathroom is north of the garden.",
-            "The kitchen is south of the garden.",
-        ),
+        ("The bathroom is north of the garden.", "The kitchen is south of the garden."),
         "What is north of the garden?",
         "bathroom",
         (0,),

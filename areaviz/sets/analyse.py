@@ -152,8 +152,7 @@ def analyse(
         ),
     ],
     model: Annotated[
-        list[str] | None,
-        typer.Option(help=f"{MODEL} Repeat the option to compare two models."),
+        list[str] | None, typer.Option(help=f"{MODEL} Repeat the option to compare two models.")
     ] = None,
     outputs: Annotated[
         list[Path] | None,

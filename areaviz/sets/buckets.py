@@ -106,12 +106,7 @@ def sort_into(table: pd.DataFrame, how: Bucketing) -> pd.Series:
     return pd.cut(how.number(table), how.edges, right=False, labels=names)
 
 
-def bucket_table(
-    table: pd.DataFrame,
-    how: Bucketing,
-    measure: str,
-    runs: int,
-) -> pd.DataFrame:
+def bucket_table(table: pd.DataFrame, how: Bucketing, measure: str, runs: int) -> pd.DataFrame:
     """Return a table with one row per bucket that contains examples, in rising order.
 
     The columns are bucket, examples (the number of examples) and places (the indices of the

@@ -354,10 +354,7 @@ def _iterate_entries(name: str, data: bytes) -> list[Entry]:
         if line.strip():
             check_row(name, number, len(line))
             found.append(
-                (
-                    f'Line {number:,} of "{shorten(name)}"',
-                    parse_json_object(name, number, line),
-                )
+                (f'Line {number:,} of "{shorten(name)}"', parse_json_object(name, number, line))
             )
     return found
 

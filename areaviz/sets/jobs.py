@@ -129,10 +129,7 @@ class Job:
         self.stopping = threading.Event()
         self._seen = time.monotonic()
         self._thread = threading.Thread(
-            target=self._run,
-            args=(work,),
-            name="areaviz-job",
-            daemon=True,
+            target=self._run, args=(work,), name="areaviz-job", daemon=True
         )
         self._thread.start()
 
@@ -542,11 +539,7 @@ def analyse_on_ray(
 
 
 def _iterate_rows(
-    dataset: Dataset,
-    request: Request,
-    open_run: Open,
-    left: Sequence[int],
-    workers: Workers,
+    dataset: Dataset, request: Request, open_run: Open, left: Sequence[int], workers: Workers
 ) -> Generator[Row, None, None]:
     """Yield the rows in the order in which they are finished.
 

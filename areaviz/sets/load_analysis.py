@@ -174,10 +174,7 @@ def _check_set(run: RowFile, first: RowFile, dataset: Dataset | None) -> None:
 
 
 def _read_judgements(
-    paths: AnyPath | Sequence[AnyPath],
-    dataset: Dataset,
-    digest: str,
-    systems: Sequence[str],
+    paths: AnyPath | Sequence[AnyPath], dataset: Dataset, digest: str, systems: Sequence[str]
 ) -> list[Judgement]:
     found: list[Judgement] = []
     for path in _list_given_files(paths):

@@ -222,10 +222,7 @@ def _iterate_annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
             continue
         for campaign in values:
             for number, one in enumerate(get_objects(where, values, campaign), 1):
-                yield (
-                    f'{where}, campaign "{shorten(campaign)}", annotation {number:,}',
-                    one,
-                )
+                yield (f'{where}, campaign "{shorten(campaign)}", annotation {number:,}', one)
 
 
 def _add_annotation(

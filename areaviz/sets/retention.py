@@ -258,8 +258,7 @@ def forget(
         typer.Option(min=0, max=MAX_DAYS, help=f"Number of days. Default: the setting {DAYS}."),
     ] = None,
     import_id: Annotated[
-        str,
-        typer.Option("--import", help="Undo one import instead. The page shows its id."),
+        str, typer.Option("--import", help="Undo one import instead. The page shows its id.")
     ] = "",
     without_owner: Annotated[
         bool,

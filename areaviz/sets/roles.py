@@ -248,10 +248,7 @@ RANKS: Mapping[str, int] = {name: n for n, name in enumerate(NAMED_ROLES)}
 """Maps names of columns to their priority. The column with the smallest number gets the role."""
 # Roles by the first or last word of names such as "output_alpha" or "my reference".
 _WORDS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("output", "outputs", "hyp", "mt", "pred", "prediction", "hypothesis"),
-        OUTPUT,
-    ),
+    **dict.fromkeys(("output", "outputs", "hyp", "mt", "pred", "prediction", "hypothesis"), OUTPUT),
     **dict.fromkeys(("ref", "refs", "reference", "references", "gold"), REFERENCE),
     **dict.fromkeys(("src", "source"), SOURCE),
     **dict.fromkeys(("translation", "target", "tgt", "targets"), EITHER),

@@ -258,15 +258,7 @@ def choose_sent_areas(
     """
     found = []
     for count, overlap in wanted:
-        found.append(
-            rank_areas(
-                weights_HQA,
-                grid,
-                min(count, kept),
-                overlap,
-                min_size,
-            )
-        )
+        found.append(rank_areas(weights_HQA, grid, min(count, kept), overlap, min_size))
     first = found[0]
     if len(wanted) == 1 and kept <= wanted[0][0]:
         return Ranked(np.maximum(first.index, 0), first.weight)
@@ -282,11 +274,7 @@ def choose_sent_areas(
     return Ranked(np.stack(index), np.stack(weight))
 
 
-def _with_heaviest(
-    weights_RA: FloatArray,
-    index_RC: IntArray,
-    kept: int,
-) -> Ranked:
+def _with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
     """Return the distinct candidates of every row, followed by its heaviest other areas.
 
     Args:
@@ -301,11 +289,7 @@ def _with_heaviest(
     return _take_first_distinct(weights_RA, np.concatenate([index_RC, ordered], -1), most)
 
 
-def _take_first_distinct(
-    weights_RA: FloatArray,
-    index_RC: IntArray,
-    kept: int,
-) -> Ranked:
+def _take_first_distinct(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
     """Return the first `kept` distinct indices of every row, with their weights."""
     by_index = index_RC.argsort(-1, kind="stable")
     ordered = np.take_along_axis(index_RC, by_index, -1)

@@ -226,25 +226,13 @@ def lay_out_panels(trace: Trace, focus: Focus) -> WordPanels:
     labels = group_labels(chosen.memory, sources)
     named = list(zip([start for start, _ in sources], labels, strict=True))
     # With few panels, each picture can be larger.
-    height = {
-        1: 220.0,
-        2: 170.0,
-        3: 140.0,
-    }.get(len(frames), 112.0)
+    height = {1: 220.0, 2: 170.0, 3: 140.0}.get(len(frames), 112.0)
     height = max(height, _LINE * min(len(named), MAX_SOURCE_WORDS))
     found = []
     for number, frame in enumerate(frames):
         shares_S = shares_RS[row_of[frame.first]]
         top = number * (height + 16.0)
-        found.append(
-            WordPanel(
-                frame,
-                make_source_links(shares_S, named),
-                shares_S,
-                top,
-                height,
-            )
-        )
+        found.append(WordPanel(frame, make_source_links(shares_S, named), shares_S, top, height))
     unit = name_unit(chosen.query, focus.unit)
     note = "brightness: attention to the picture; lines: to the source, full width at 100%"
     missing = len(marked or drawn.frames) - len(frames)
@@ -296,15 +284,7 @@ def make_source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) ->
     if kept < len(named):
         left = 1 - sum(tie.share for tie in found) if top else 0.0
         others = f"{len(named) - kept} others"
-        found.append(
-            SourceLink(
-                len(named),
-                others,
-                max(left, 0.0),
-                strong=False,
-                rest=True,
-            )
-        )
+        found.append(SourceLink(len(named), others, max(left, 0.0), strong=False, rest=True))
     return found
 
 
@@ -379,13 +359,7 @@ def _plot(drawn: WordPanels, stills: Stills, unit: Pair, is_square: bool) -> Plo
         is_square=is_square,
     )
     height = drawn.height, drawn.height * _INCH
-    return Plot(
-        drawing=drawn,
-        panels=[panel_of_all],
-        height=height,
-        above=10,
-        below=6,
-    )
+    return Plot(drawing=drawn, panels=[panel_of_all], height=height, above=10, below=6)
 
 
 def _draw_line(panel: WordPanel, tie: SourceLink, end: float, unit: Pair) -> Path:
@@ -509,10 +483,7 @@ class Balance(Drawing):
     def bars(self) -> tuple[tuple[str, str, FloatArray, FloatArray], ...]:
         """Return the name, colour, starts and lengths of the text bars and of the picture bars."""
         text, rest = np.nan_to_num(self.drawn), np.nan_to_num(1 - self.drawn)
-        return (
-            ("text", ACCENT, 0 * text, text),
-            ("picture", SECOND, text, rest),
-        )
+        return (("text", ACCENT, 0 * text, text), ("picture", SECOND, text, rest))
 
     def marks(self) -> tuple[FloatArray, FloatArray, list[int]]:
         """Return the share, row position and head of every mark.
@@ -621,14 +592,7 @@ def _make_dots(drawn: Balance) -> Points:
     for head, share in zip(heads, share_M.tolist(), strict=True):
         texts.append(f"head {head + 1}: {share:.1%} from the text")
     edge = Stroke(CASING, (1, 0.6))
-    return Points(
-        share_M,
-        down_M,
-        (5, 2.65),
-        "#FFFFFF",
-        edge,
-        hovers=texts,
-    )
+    return Points(share_M, down_M, (5, 2.65), "#FFFFFF", edge, hovers=texts)
 
 
 def tabulate_balance(drawn: Balance) -> Table:

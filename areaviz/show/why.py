@@ -314,13 +314,7 @@ def _make_item_bars(drawn: WeightExplanation) -> Bars:
         said = f"{drawn.unit} {format_signed(score)}" if math.isfinite(score) else "may not be seen"
         hovers.append(f"{show_invisibles(label)} (item {item + 1})\n{said}")
     places = list(range(len(drawn.items)))
-    return Bars(
-        places,
-        drawn.heights,
-        _list_colours(drawn),
-        _BROAD,
-        hovers=hovers,
-    )
+    return Bars(places, drawn.heights, _list_colours(drawn), _BROAD, hovers=hovers)
 
 
 def _list_colours(drawn: WeightExplanation) -> list[str]:

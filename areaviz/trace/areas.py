@@ -326,10 +326,7 @@ CHUNK, THREADS, CHUNKS_A_THREAD = 1 << 18, 4, 16
 
 
 def apply_in_chunks(
-    work: Callable[[Array], Array],
-    rows: Array,
-    width: int,
-    dtype: npt.DTypeLike,
+    work: Callable[[Array], Array], rows: Array, width: int, dtype: npt.DTypeLike
 ) -> Array:
     """Apply `work` to a few rows at a time, in several threads if there are many rows.
 
@@ -406,10 +403,7 @@ def rank_areas(
 
 
 def rank_listed(
-    weights_RA: AnyFloats,
-    areas_A4: IntArray,
-    k: int,
-    max_overlap: float = MAX_OVERLAP,
+    weights_RA: AnyFloats, areas_A4: IntArray, k: int, max_overlap: float = MAX_OVERLAP
 ) -> Ranked:
     """Return the k top areas of any list of areas (top, left, height, width), see `top_areas`.
 
@@ -518,10 +512,7 @@ def _strike_rivals(rivals: Rivals, left_RA: AnyFloats, chosen_R: IntArray) -> No
 
 
 def _strike_listed(
-    areas_A4: AnyInts,
-    max_overlap: float,
-    left_RA: AnyFloats,
-    chosen_R: IntArray,
+    areas_A4: AnyInts, max_overlap: float, left_RA: AnyFloats, chosen_R: IntArray
 ) -> None:
     left_RA[iou(areas_A4[chosen_R][:, None], areas_A4) > max_overlap] = -1
     _strike_chosen(left_RA, chosen_R)

@@ -185,7 +185,8 @@ def test_scene_follows_from_its_split_and_number() -> None:
 def test_second_process_makes_equal_scenes() -> None:
     """Nothing depends on the order of sets or on hashes."""
     code = (
-        "import json; from areaviz.samples.scenes import make_scene;print(json.dumps([[s.english.text,"
+        "import json; from areaviz.samples.scenes import make_scene;"
+        "print(json.dumps([[s.english.text,"
         " s.german.text] for s in (make_scene('train', n) for n in range(20))]))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -109,7 +109,7 @@ def test_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
         "--device",
         "cpu",
     ]
-    torchrun("-m", "areaviz.training", *words)
+    torchrun("-m", "areaviz.lab.train", *words)
     card = read_card(tmp_path / "runs" / "tiny" / "checkpoint" / "card.json")
     assert len(card.history) == 1 and card.history[0]["step"] == 3
 

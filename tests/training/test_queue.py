@@ -32,7 +32,7 @@ if recipe.stem == "broken":
 (folder / "best.pt").touch()
 (folder / "checkpoint" / "card.json").touch()
 """
-"""A stand-in for `python -m areaviz.training`."""
+"""A stand-in for `python -m areaviz.lab.train`."""
 
 
 @pytest.fixture

@@ -515,7 +515,7 @@ TOLD = ", told where to look"
 """Suffix for the title of a model whose attention was supervised with boxes."""
 
 OWN_LOSSES: Mapping[str, Callable[[Any, Tensor, Tensor, CaptionsConfig], Tensor]] = {
-    "teller": show_attend_tell_loss,
+    "teller": show_attend_tell_loss
 }
 """Losses of networks that need another loss than the cross-entropy of the next word."""
 
@@ -527,9 +527,7 @@ OWN_LOSSES: Mapping[str, Callable[[Any, Tensor, Tensor, CaptionsConfig], Tensor]
 # Shapes: A areas, R rows and C columns of possible positions of areas of one shape.
 
 
-def compute_area_hits(
-    rows: Iterable[tuple[Floats, AreaGrid, Sequence[Box]]],
-) -> dict[str, float]:
+def compute_area_hits(rows: Iterable[tuple[Floats, AreaGrid, Sequence[Box]]]) -> dict[str, float]:
     """Compute the figures of the top areas of many words. Ties are resolved by index.
 
     - multi_words: share of the words whose top area has several cells.

@@ -281,10 +281,7 @@ def answer_questions(
 
 
 def measure_attention(
-    model: AnsweringModel,
-    known: Sequence[Question],
-    questions: Sequence[Question],
-    found: Readings,
+    model: AnsweringModel, known: Sequence[Question], questions: Sequence[Question], found: Readings
 ) -> dict[str, float]:
     """Return how often a hop's heaviest fact is a gold fact of the corpus.
 

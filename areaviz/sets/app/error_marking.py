@@ -214,9 +214,7 @@ def draw_alias_key(systems: Systems) -> None:
 
 
 def draw_automatic_errors(
-    judged: Sequence[Judgement],
-    fresh: Judgement,
-    adopt: Callable[[Judgement], None] | None,
+    judged: Sequence[Judgement], fresh: Judgement, adopt: Callable[[Judgement], None] | None
 ) -> None:
     """Draw the errors that programs marked in an output.
 

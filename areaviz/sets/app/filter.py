@@ -109,10 +109,7 @@ def draw_rows(
         "target": target,
     }
     get_component("rows")(
-        key=key,
-        data=data,
-        on_opened_change=on_open,
-        on_sorted_change=on_sort or ignore_report,
+        key=key, data=data, on_opened_change=on_open, on_sorted_change=on_sort or ignore_report
     )
 
 
@@ -146,10 +143,7 @@ def draw_chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
             on_click(int(number))
 
     get_component("clicks")(
-        key=key,
-        data={"chart": chart},
-        on_clicked_change=click,
-        on_outlines_change=ignore_report,
+        key=key, data={"chart": chart}, on_clicked_change=click, on_outlines_change=ignore_report
     )
     return get_report(key, "outlines")
 
@@ -225,11 +219,7 @@ def read_outlines(reported: object) -> list[Outline]:
 
 
 def draw_brushable_histogram(
-    page: AnalysePage,
-    table: pd.DataFrame,
-    column: str,
-    name: str,
-    groups: Groups = NO_GROUPS,
+    page: AnalysePage, table: pd.DataFrame, column: str, name: str, groups: Groups = NO_GROUPS
 ) -> pd.DataFrame:
     """Draw the distribution of a metric, and return the rows selected by a drag."""
     values = table[column].to_numpy(np.float32)
@@ -452,12 +442,7 @@ def sort_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     rises = get_sort_direction(page, table)
     if rises is None or page.state.measure not in table:
         return table
-    return table.sort_values(
-        page.state.measure,
-        ascending=rises,
-        kind="stable",
-        na_position="last",
-    )
+    return table.sort_values(page.state.measure, ascending=rises, kind="stable", na_position="last")
 
 
 def get_sort_direction(page: AnalysePage, table: pd.DataFrame) -> bool | None:

@@ -219,12 +219,7 @@ def _draw_form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) 
                 format_func=lambda name: names.get(name, name),
                 width=230,
             )
-            st.segmented_control(
-                "Severity",
-                SEVERITIES,
-                key=keys["severity"],
-                required=True,
-            )
+            st.segmented_control("Severity", SEVERITIES, key=keys["severity"], required=True)
             st.text_input(
                 "Your name",
                 key=AUTHOR_KEY,

@@ -274,8 +274,6 @@ def _draw_summary(table: pd.DataFrame) -> str:
 
 def _draw_bars(page: AnalysePage, table: pd.DataFrame, title: str) -> None:
     """Draw one bar per sentence. A click opens the sentence."""
-    # Imported here: Plotly takes a while to import, and the form does not need it.
-
     places = [int(place) for place in table.index]
     chosen = places.index(page.state.example) if page.state.example in places else 0
     key = f"analyse_changes_{chosen}"
@@ -311,10 +309,7 @@ _LOWERED = 8
 
 
 def change_bars(
-    changes: Sequence[float],
-    texts: Sequence[str],
-    labels: Mapping[int, str],
-    chosen: int,
+    changes: Sequence[float], texts: Sequence[str], labels: Mapping[int, str], chosen: int
 ) -> Figure:
     """Draw the changes of all examples as bars. An example without a change is a dot.
 

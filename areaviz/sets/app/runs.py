@@ -205,11 +205,7 @@ def draw_run_controls(
 
 
 def _start_analysis(
-    page: AnalysePage,
-    key: str,
-    backend: Backend,
-    chosen: ChosenSet,
-    analyses: Sequence[Analysis],
+    page: AnalysePage, key: str, backend: Backend, chosen: ChosenSet, analyses: Sequence[Analysis]
 ) -> None:
     dataset = chosen.dataset
     models = [analysis for analysis in analyses if analysis.request]
@@ -225,11 +221,7 @@ def _start_analysis(
 
 
 def _run_analyses(
-    job: Job,
-    turns: FairScheduler,
-    backend: Backend,
-    dataset: Dataset,
-    analyses: Sequence[Analysis],
+    job: Job, turns: FairScheduler, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]
 ) -> None:
     """Run all analyses one after another. The job reports their total progress."""
     count = len(dataset.examples)

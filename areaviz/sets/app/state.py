@@ -436,10 +436,7 @@ def _describe_damage(file: RowFile) -> str:
 
 
 @st.cache_resource(
-    show_spinner=False,
-    max_entries=8,
-    ttl=SECONDS_PER_HOUR,
-    hash_funcs={StoredRows: _make_rows_key},
+    show_spinner=False, max_entries=8, ttl=SECONDS_PER_HOUR, hash_funcs={StoredRows: _make_rows_key}
 )
 def build_examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
     """Return `build_table` of these runs. The object is cached and shared, so never change it."""

@@ -335,10 +335,7 @@ MAX_TITLE_CHARACTERS = 80
 
 
 def draw_themes(
-    page: AnalysePage,
-    backend: Backend,
-    systems: Systems,
-    table: pd.DataFrame,
+    page: AnalysePage, backend: Backend, systems: Systems, table: pd.DataFrame
 ) -> tuple[Themes, ...]:
     """Draw the section Themes. Return the themes, () before the user has asked for them."""
     dataset, count = systems.dataset, len(systems)

@@ -250,7 +250,7 @@ class Judgement:
     spans: tuple[ErrorSpan, ...] = ()
     # From 0 to 100, None if the rater gave no score.
     score: float | None = None
-    # The lines of another tool's file from which it was imported (`areaviz/sets/notes/marot.py`), "" if
+    # The lines of another tool's file from which it was imported (`notes/marot.py`), "" if
     # it was not imported.
     origin: str = ""
     id: str = ""

@@ -73,7 +73,7 @@ def _make_text_column(name: str, later: bool = False, **options: Any) -> sql.Col
 
 
 def _make_ownership_columns() -> tuple[sql.Column[str], sql.Column[str]]:
-    """Return the columns that determine who may change a row, see `areaviz/sets/notes/records.py`."""
+    """Return the columns that determine who may change a row, see `notes/records.py`."""
     # The id of the user who wrote or imported the row (`areaviz/app/run.py`). It is ""
     # for the operator, and for rows of older versions, which did not record users.
     reader = _make_text_column("reader", later=True)

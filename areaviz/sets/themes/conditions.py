@@ -26,9 +26,7 @@ from areaviz.trace.errors import InputError
 # Numbers, words with inner hyphens or apostrophes, and single characters of Chinese and Japanese,
 # whose words are not separated by spaces.
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_WORD = re.compile(
-    rf"\d+(?:[.,]\d+)*|[{_CJK}]|[^\W\d_{_CJK}]+(?:[-'’][^\W\d_{_CJK}]+)*",
-)
+_WORD = re.compile(rf"\d+(?:[.,]\d+)*|[{_CJK}]|[^\W\d_{_CJK}]+(?:[-'’][^\W\d_{_CJK}]+)*")
 
 
 def split_keeping_case(text: str) -> list[str]:

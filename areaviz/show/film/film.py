@@ -87,13 +87,7 @@ class Film(Drawing):
             dim: brightness of cells without attention.
         """
         small = shrink_to_fit(self.picture, longest)
-        return Stills(
-            self,
-            small,
-            brighten_dark_picture(small),
-            max(2, longest // 90),
-            dim,
-        )
+        return Stills(self, small, brighten_dark_picture(small), max(2, longest // 90), dim)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,12 +199,7 @@ def brighten_dark_picture(pixels_HWC: Pixels) -> FloatArray:
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
 
 
-def _interpolate_along(
-    starts: FloatArray,
-    ends: FloatArray,
-    length: int,
-    drawn: int,
-) -> FloatArray:
+def _interpolate_along(starts: FloatArray, ends: FloatArray, length: int, drawn: int) -> FloatArray:
     """Return the weight of each cell along one axis for every drawn pixel: [drawn, cells]."""
     places = (np.arange(drawn) + 0.5) * length / drawn
     middles = (starts + ends) / 2
@@ -282,11 +271,7 @@ def _iterate_boxes_read(chosen: FocusedMap, items: range) -> Iterator[tuple[Box,
         yield get_area_box(attention, chosen.memory, index), colour
 
 
-def get_area_box(
-    attention: AttentionMap,
-    cells: Field,
-    index: int,
-) -> Box:
+def get_area_box(attention: AttentionMap, cells: Field, index: int) -> Box:
     """Return the pixels of the picture that an area of cells covers."""
     grid = attention.grid
     area = grid.area(index)
@@ -437,14 +422,7 @@ def render_gif(trace: Trace, focus: Focus) -> bytes:
         )
         image = Image.new("RGB", (broad, high + foot), _PAPER)
         image.paste(still, ((broad - wide) // 2, 0))
-        _write(
-            ImageDraw.Draw(image),
-            placed,
-            current,
-            high + _MARGIN_PX,
-            regular,
-            bold,
-        )
+        _write(ImageDraw.Draw(image), placed, current, high + _MARGIN_PX, regular, bold)
         images.append(image)
     colours = _find_palette(images)
     first, *others = [image.quantize(palette=colours, dither=Image.Dither.NONE) for image in images]
@@ -481,9 +459,7 @@ def _find_palette(images: Sequence[Image.Image]) -> Image.Image:
 
 
 def break_into_lines(
-    words: Sequence[str],
-    font: ImageFont.FreeTypeFont,
-    room: float,
+    words: Sequence[str], font: ImageFont.FreeTypeFont, room: float
 ) -> list[Placed]:
     """Break a sentence into lines of `room` px.
 

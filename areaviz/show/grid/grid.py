@@ -129,11 +129,7 @@ def find_places(trace: Trace, focus: Focus) -> list[Place]:
     return found
 
 
-def query_text(
-    field: Field,
-    items: Sequence[int],
-    grid: AreaGrid,
-) -> str:
+def query_text(field: Field, items: Sequence[int], grid: AreaGrid) -> str:
     """Return the text of queries, or the position of their cells."""
     return join_items(field, items) if field.is_text else describe_cells(items, grid)
 
@@ -176,13 +172,7 @@ def _find_attended(
     if attention.chosen is None or len(group) > 1:
         return places
     index = int(attention.chosen[focus.layer, head, group[0]])
-    read = Place(
-        group,
-        head,
-        attention.grid.area(index),
-        float(mean_A[index]),
-        read=True,
-    )
+    read = Place(group, head, attention.grid.area(index), float(mean_A[index]), read=True)
     return [read, *(place for place in places if place.area != read.area)][:TOP]
 
 
@@ -197,11 +187,7 @@ def _iterate_raised(
             yield Place(group, head, make_item_area(attention.grid, cell), 2.0**ratio)
 
 
-def _iterate_attending(
-    attention: AttentionMap,
-    focus: Focus,
-    head: int,
-) -> Iterator[Place]:
+def _iterate_attending(attention: AttentionMap, focus: Focus, head: int) -> Iterator[Place]:
     """Yield the queries that give the largest share of their attention to the selected cells."""
     shares_QN = item_shares(attention, focus.layer, head)
     best = largest_entries(shares_QN[:, list(focus.items)].sum(1), TOP)
@@ -572,11 +558,7 @@ def fits_grid(trace: Trace, focus: Focus) -> bool:
     return trace.fields[attention.query].is_text or attention.query == attention.memory
 
 
-def make_grid_payload(
-    trace: Trace,
-    focus: Focus,
-    most: int = KEPT,
-) -> dict[str, Any]:
+def make_grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str, Any]:
     """Build the data of one site and layer for the browser.
 
     The result has a `header` of plain values and `arrays` (NumPy, all unsigned):
@@ -667,10 +649,7 @@ def _make_attention_arrays(
 
 
 def choose_areas(
-    attention: AttentionMap,
-    layer: int,
-    min_size: int = 1,
-    kept: int = KEPT,
+    attention: AttentionMap, layer: int, min_size: int = 1, kept: int = KEPT
 ) -> Ranked:
     """Choose the areas of every query to send to the browser: indices and weights [H, Q, K].
 
@@ -686,13 +665,7 @@ def choose_areas(
         min_size: areas with fewer cells are left out.
         kept: number of areas per query.
     """
-    return choose_sent_areas(
-        attention.weights[layer],
-        attention.grid,
-        WANTED,
-        kept,
-        min_size,
-    )
+    return choose_sent_areas(attention.weights[layer], attention.grid, WANTED, kept, min_size)
 
 
 def find_heaviest_left_out(
@@ -727,11 +700,5 @@ def encode_webp(picture: Picture) -> npt.NDArray[np.uint8]:
     It is no larger than a PNG, and encoding takes a tenth of the time.
     """
     buffer = io.BytesIO()
-    Image.fromarray(picture.pixels).save(
-        buffer,
-        "WEBP",
-        lossless=True,
-        quality=0,
-        method=0,
-    )
+    Image.fromarray(picture.pixels).save(buffer, "WEBP", lossless=True, quality=0, method=0)
     return np.frombuffer(buffer.getvalue(), np.uint8)

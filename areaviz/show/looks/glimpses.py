@@ -142,35 +142,18 @@ def _make_marks(drawn: GlimpsePath) -> Iterator[Mark]:
     yield from make_picture_marks(drawn.picture)
     for step, scale, outline in drawn.iterate_outlines():
         width, dash = _LINES[scale > 0]
-        yield draw_cased_line(
-            outline,
-            drawn.colour(step),
-            width,
-            drawn.opacity(step, scale),
-            dash,
-        )
+        yield draw_cased_line(outline, drawn.colour(step), width, drawn.opacity(step, scale), dash)
     middles = compute_centres(drawn.gaze)
     yield draw_cased_line(middles, _TRAIL, (1.4, 1.0), 0.9)
     # Keep a dot at the centre of every glimpse on screen, because its number may be at a corner.
     colours = [drawn.colour(step) for step in range(len(middles))]
     x, y = middles.T
-    yield Points(
-        x,
-        y,
-        (7, 0),
-        colours,
-        Stroke(CASING, (1, 0)),
-    )
+    yield Points(x, y, (7, 0), colours, Stroke(CASING, (1, 0)))
     for step in drawn.order:
         yield _make_number(drawn, step, *middles[step])
 
 
-def _make_number(
-    drawn: GlimpsePath,
-    step: int,
-    middle_x: float,
-    middle_y: float,
-) -> Points:
+def _make_number(drawn: GlimpsePath, step: int, middle_x: float, middle_y: float) -> Points:
     colour, (x, y) = drawn.colour(step), drawn.places[step].tolist()
     number, answer = step + 1, drawn.answers[step].text
     hover = f"glimpse {number} at {middle_x:.0f}, {middle_y:.0f} px\nthen {answer}"
@@ -263,11 +246,7 @@ def arrange_patches(trace: Trace, focus: Focus) -> Sheet:
     )
 
 
-def frame_patch(
-    gaze: Gaze,
-    step: int,
-    scale: int,
-) -> Pixels:
+def frame_patch(gaze: Gaze, step: int, scale: int) -> Pixels:
     """Return an enlarged patch with a frame in the colour of its step: uint8 [H, W, 3]."""
     inner = shrink_to_fit(gray_to_rgb(gaze.seen[step, scale]), 120)
     height, width = inner.shape[:2]
@@ -277,11 +256,7 @@ def frame_patch(
     return frame
 
 
-def _patch_table(
-    gaze: Gaze,
-    steps: tuple[int, ...],
-    answers: tuple[Answer, ...],
-) -> Table:
+def _patch_table(gaze: Gaze, steps: tuple[int, ...], answers: tuple[Answer, ...]) -> Table:
     """Return a table with a row per glimpse and scale: the label after it, and pixels, 0..255."""
     side = gaze.seen.shape[2]
     names = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side)]
@@ -327,12 +302,7 @@ def arrange_context(trace: Trace, focus: Focus) -> Sheet:
     )
 
 
-def _draw_first_glimpse(
-    trace: Trace,
-    site: str,
-    words: str,
-    colour: str,
-) -> Tile:
+def _draw_first_glimpse(trace: Trace, site: str, words: str, colour: str) -> Tile:
     """Draw the picture with every scale of a gaze's first glimpse outlined."""
     picture, gaze = get_picture(trace), trace.gazes[site]
     small = shrink_to_fit(picture, _PICTURE)
@@ -443,15 +413,7 @@ def _make_numbers(drawn: Matrix) -> list[Mark]:
             y.append(row)
             texts.append(f"{share:.0%}")
             inks.append(choose_ink(colour_at(float(share))))
-    return [
-        Texts(
-            x,
-            y,
-            texts,
-            size=(SCREEN_FONT, 6.5),
-            colours=inks,
-        )
-    ]
+    return [Texts(x, y, texts, size=(SCREEN_FONT, 6.5), colours=inks)]
 
 
 def plot_labels(drawn: Matrix) -> Plot:

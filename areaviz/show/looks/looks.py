@@ -60,11 +60,7 @@ def fits_transformer(trace: Trace, focus: Focus) -> bool:
     return has_items(focus, trace.gazes[TRANSFORMER].seen[:, 0].size)
 
 
-def _fits(
-    trace: Trace,
-    focus: Focus,
-    site: str,
-) -> bool:
+def _fits(trace: Trace, focus: Focus, site: str) -> bool:
     return focus.site == site and focus.side == "query" and has_gaze(trace, focus)
 
 
@@ -150,11 +146,7 @@ def choose_ink(colour: str) -> str:
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 120 else "#FFFFFF"
 
 
-def compute_view_box(
-    pixels: Pixels,
-    corners: FloatArray,
-    beyond: float = 0.3,
-) -> Box:
+def compute_view_box(pixels: Pixels, corners: FloatArray, beyond: float = 0.3) -> Box:
     """Return the box that a figure shows: the picture and the corners around it.
 
     Args:
@@ -211,12 +203,7 @@ def draw_picture_at_step(trace: Trace, step: int, against: str = "nothing") -> P
 
 
 def _dim_unattended(
-    trace: Trace,
-    attention: AttentionMap,
-    step: int,
-    small: Pixels,
-    scale: float,
-    against: str,
+    trace: Trace, attention: AttentionMap, step: int, small: Pixels, scale: float, against: str
 ) -> Pixels:
     """Dim the picture where the last layer's heads attend little on average."""
     cells, grid = trace.fields[attention.memory], attention.grid
@@ -233,12 +220,7 @@ def _dim_unattended(
     return draw_boxes(shown, [(scale_box(box, scale), _READ)])
 
 
-def _draw_gaze(
-    gaze: Gaze,
-    step: int,
-    small: Pixels,
-    scale: float,
-) -> Pixels:
+def _draw_gaze(gaze: Gaze, step: int, small: Pixels, scale: float) -> Pixels:
     image = Image.fromarray(small)
     pen = ImageDraw.Draw(image)
     for corners_42 in gaze.corners[step, ::-1].astype(float) * scale:

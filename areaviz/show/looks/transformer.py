@@ -81,11 +81,7 @@ class Sample:
         return sum(neighbour.product for neighbour in self.neighbours)
 
 
-def map_to_picture(
-    corners_42: FloatArray,
-    side: int,
-    pixels_P2: npt.ArrayLike,
-) -> FloatArray:
+def map_to_picture(corners_42: FloatArray, side: int, pixels_P2: npt.ArrayLike) -> FloatArray:
     """Map pixels (row, column) of the output to the picture: float32 [P, 2] as (x, y)."""
     first, right, _, down = corners_42
     share_P2 = (np.asarray(pixels_P2) + 0.5) / side
@@ -94,12 +90,7 @@ def map_to_picture(
     return found_P2
 
 
-def sample(
-    picture_HWC: Pixels,
-    corners_42: FloatArray,
-    side: int,
-    index: int,
-) -> Sample:
+def sample(picture_HWC: Pixels, corners_42: FloatArray, side: int, index: int) -> Sample:
     """Return the position and the interpolation of output pixel `index`, counted row by row.
 
     Values are means over the colour channels.
@@ -249,15 +240,7 @@ def plot(drawn: Sampling) -> Plot:
     )
     for number, (marks, box, (x, y)) in enumerate(parts):
         across, down = make_stage_axes(box)
-        sample = Points(
-            [x],
-            [y],
-            (11, 6.48),
-            SECOND,
-            cross,
-            symbol="x",
-            hovers=[hover],
-        )
+        sample = Points([x], [y], (11, 6.48), SECOND, cross, symbol="x", hovers=[hover])
         panel = Panel(
             marks=[*marks, sample],
             across=across,
@@ -269,13 +252,7 @@ def plot(drawn: Sampling) -> Plot:
             aside=sums[number],
         )
         panels.append(panel)
-    return Plot(
-        drawing=drawn,
-        panels=panels,
-        height=(520, 3.0),
-        above=24,
-        below=8,
-    )
+    return Plot(drawing=drawn, panels=panels, height=(520, 3.0), above=24, below=8)
 
 
 def _draw_outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mark]:
@@ -285,13 +262,7 @@ def _draw_outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mar
     """
     yield draw_cased_line(corners_42[_CLOSED], _OUTLINE, (1.6, 1))
     x, y = points_P2.T
-    yield Points(
-        x,
-        y,
-        (5, 2.24),
-        _POINT,
-        Stroke(CASING, (1, 0.5)),
-    )
+    yield Points(x, y, (5, 2.24), _POINT, Stroke(CASING, (1, 0.5)))
     for place, name, colour, shape in zip(
         corners_42.tolist(), CORNERS, COLOURS, _SHAPES, strict=True
     ):
@@ -331,34 +302,15 @@ def _draw_zoom(drawn: Sampling) -> Iterator[Mark]:
     x, y, texts, greys = [], [], [], []
     for pixel in drawn.sample.neighbours:
         grey = "#{0:02x}{0:02x}{0:02x}".format(round(pixel.value))
-        yield Frame(
-            pixel.column,
-            pixel.row,
-            1,
-            1,
-            Stroke(EDGE, (1, 0.6)),
-            fill=grey,
-        )
+        yield Frame(pixel.column, pixel.row, 1, 1, Stroke(EDGE, (1, 0.6)), fill=grey)
         # Keep the texts away from the sample, which is between the pixels.
         x.append(pixel.column + (0.58 if pixel.column > first.column else 0.42))
         y.append(pixel.row + (0.86 if pixel.row > first.row else 0.14))
         texts.append(f"{pixel.value:.0f} × {pixel.weight:.2f}")
         greys.append(grey)
     square = Stroke(SECOND, (2, 1.2), "dot")
-    yield Frame(
-        drawn.sample.x - 0.5,
-        drawn.sample.y - 0.5,
-        1,
-        1,
-        square,
-    )
-    yield Texts(
-        x,
-        y,
-        texts,
-        colours=[choose_ink(grey) for grey in greys],
-        grounds=greys,
-    )
+    yield Frame(drawn.sample.x - 0.5, drawn.sample.y - 0.5, 1, 1, square)
+    yield Texts(x, y, texts, colours=[choose_ink(grey) for grey in greys], grounds=greys)
 
 
 VIEW = view_of_marks(

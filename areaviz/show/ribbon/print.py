@@ -214,10 +214,7 @@ def _draw_ground(
 
 
 def _draw_letters(
-    axes: Axes,
-    text: PlacedText,
-    members: Sequence[int],
-    colours: Mapping[int, tuple[str, str]],
+    axes: Axes, text: PlacedText, members: Sequence[int], colours: Mapping[int, tuple[str, str]]
 ) -> None:
     """Write the items of a chip. Neighbours of one colour are one text, which keeps the kerning."""
     for ink, same in groupby(members, lambda item: _choose_ink(text, item, colours)):

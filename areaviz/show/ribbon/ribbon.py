@@ -64,11 +64,7 @@ RIBBON_TAKEAWAY = Download(
 """The ribbon as files: interactive in the browser, with the selected items in print."""
 
 
-def make_ribbon_payload(
-    trace: Trace,
-    focus: Focus,
-    most: int = ENTRIES,
-) -> dict[str, Any]:
+def make_ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict[str, Any]:
     """Build the data of one site and layer for the browser.
 
     The result has a `header` of plain values and `arrays` (NumPy, all unsigned, weights stored as
@@ -163,22 +159,12 @@ def _find_top_spans(
     weights_HQA: FloatArray, grid: AreaGrid, kept: int, min_size: int
 ) -> tuple[Ranked, FloatArray]:
     """Return the top spans of every query, and the total weight [H, Q] of its other spans."""
-    spans = choose_sent_areas(
-        weights_HQA,
-        grid,
-        ((TOP, MAX_OVERLAP),),
-        kept,
-        min_size,
-    )
+    spans = choose_sent_areas(weights_HQA, grid, ((TOP, MAX_OVERLAP),), kept, min_size)
     whole_HQ = weights_HQA[..., grid.slab(1, min_size)[0] :].sum(-1)
     return spans, np.maximum(whole_HQ - spans.weight.sum(-1), 0)
 
 
-def find_top_queries(
-    weights_HQA: FloatArray,
-    grid: AreaGrid,
-    k: int,
-) -> tuple[Ranked, FloatArray]:
+def find_top_queries(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
     """Return the k queries that attend most to every memory item, and the coverage by the rest.
 
     Coverage is the share of a query's attention to areas that contain the item, 0..1.
@@ -231,11 +217,7 @@ def _make_field_header(field: Field) -> dict[str, Any]:
     for item, (start, end) in enumerate(field.anchors.tolist()):
         if field.labels[item] != field.raw[start:end]:
             labels[item] = field.labels[item]
-    return {
-        "title": make_title(field),
-        "raw": field.raw,
-        "labels": labels,
-    }
+    return {"title": make_title(field), "raw": field.raw, "labels": labels}
 
 
 def _make_hidden_header(trace: Trace, name: str) -> dict[str, Any]:

@@ -294,11 +294,7 @@ def group_chosen(query: Field, focus: Focus) -> list[tuple[int, ...]]:
     return [tuple(range(*run)) for run in group_items(query, focus.unit)]
 
 
-def widen_spans(
-    grid: AreaGrid,
-    memory: Field,
-    unit: str,
-) -> tuple[IntArray, IntArray]:
+def widen_spans(grid: AreaGrid, memory: Field, unit: str) -> tuple[IntArray, IntArray]:
     """Return the spans of a grid's areas, unchanged or widened to whole words.
 
     Returns:
@@ -358,10 +354,7 @@ def join_items(field: Field, items: Sequence[int]) -> str:
 
 
 def _iterate_attending(
-    attention: AttentionMap,
-    focus: Focus,
-    head: int,
-    runs: Runs,
+    attention: AttentionMap, focus: Focus, head: int, runs: Runs
 ) -> Iterator[Span]:
     """Yield the runs of queries whose areas cover the selected items most.
 
@@ -373,13 +366,7 @@ def _iterate_attending(
     length = items[-1] - items[0] + 1
     for group, weight in zip(best.index.tolist(), best.weight.tolist(), strict=True):
         if group >= 0:
-            yield Span(
-                tuple(range(*runs[group])),
-                head,
-                items[0],
-                length,
-                weight,
-            )
+            yield Span(tuple(range(*runs[group])), head, items[0], length, weight)
 
 
 # The sentence above a printed ribbon, which says what the selected item attends to.

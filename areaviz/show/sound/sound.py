@@ -134,15 +134,7 @@ def plot(drawn: SpeechAlignment) -> Plot:
         marks.append(Rule(second, Stroke(SECOND, (1, 0.7), "dot")))
     framed = Stroke(SECOND, (2, 1), print_colour=PRINT_EDGE)
     for row in drawn.marked:
-        marks.append(
-            Frame(
-                0,
-                row - 0.5,
-                drawn.seconds,
-                1,
-                framed,
-            )
-        )
+        marks.append(Frame(0, row - 0.5, drawn.seconds, 1, framed))
     panel = Panel(
         marks=marks,
         across=Axis(title="seconds", ends=(0, drawn.seconds), has_ticks=True),

@@ -145,16 +145,7 @@ def plot(drawn: FrameAttention) -> Plot:
     for row in range(rows):
         base = [row + FULL / 2] * count
         places, edge = list(range(count)), Stroke(EDGE, (0.5, 0))
-        marks.append(
-            Bars(
-                places,
-                -drawn.bars(row),
-                drawn.colour(row),
-                _BROAD,
-                base,
-                edge=edge,
-            )
-        )
+        marks.append(Bars(places, -drawn.bars(row), drawn.colour(row), _BROAD, base, edge=edge))
     marks.append(Hover(*_list_hovers(drawn), 22))
     marks += [Frame(*box, _FRAMED) for box in _iterate_frames(drawn)]
     for place in sorted({one for pair in drawn.actions for one in pair}):

@@ -221,13 +221,7 @@ def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
         span, _ = find_top_span(attention, focus.layer, focus.head, number)
         spans.append(find_touched_runs(span, runs))
     return PartialTree(
-        title=_make_title(
-            tokens,
-            words,
-            spans[step],
-            step,
-            is_chosen,
-        ),
+        title=_make_title(tokens, words, spans[step], step, is_chosen),
         note=_make_note(tree, len(runs)),
         caption=figure_caption(trace, focus),
         tree=tree,
@@ -247,11 +241,7 @@ def get_token_text(query: Field, number: int) -> str:
 
 
 def _make_title(
-    tokens: Sequence[str],
-    words: Sequence[str],
-    span: Span,
-    step: int,
-    is_chosen: bool,
+    tokens: Sequence[str], words: Sequence[str], span: Span, step: int, is_chosen: bool
 ) -> str:
     if not is_chosen:
         return f"The tree of “{truncate(' '.join(words), 60)}”"
