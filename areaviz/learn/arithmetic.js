@@ -57,7 +57,7 @@ export function warpedPixels(picture, theta, side) {
   return found;
 }
 
-// The arithmetic of the lessons in double precision, as in areaviz/lessons: arithmetic.py,
+// The arithmetic of the lessons in double precision, as in areaviz/learn: arithmetic.py,
 // attention.py, boundary.py, features.py, cost.py, summed_table.py and hard_numbers.py. A test
 // compares the two.
 

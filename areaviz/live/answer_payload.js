@@ -1,4 +1,4 @@
-// Messages of a trace for the components `points`, `hops` and `looks`, as in areaviz/interactive:
+// Messages of a trace for the components `points`, `hops` and `looks`, as in areaviz/show:
 // points.py, fact_hops.py and digit_glimpses.py.
 
 import { readChanges } from './interventions.js';

@@ -377,7 +377,7 @@ function logitsOf({ grid, item, start, end, shape }) {
   return logits;
 }
 
-/** The parameters of boundary keys, see areaviz/attention/boundary.py. */
+/** The parameters of boundary keys, see areaviz/attention/keys.py. */
 class BoundaryKeys {
   /**
    * @param {Weights} weights

@@ -1,4 +1,4 @@
-// Greedy and beam search over a stepper, as in areaviz/decoding/beam.py: keep the most probable
+// Greedy and beam search over a stepper, as in areaviz/models/decoding.py: keep the most probable
 // hypotheses of each length and return the best one.
 
 /**

@@ -1,5 +1,5 @@
 // The recurrent translator of Bahdanau et al. 2015 with or without additive attention, as in
-// areaviz/models/birnn.py: score(q, m) = v . tanh(W q + U m).
+// areaviz/models/translation.py: score(q, m) = v . tanh(W q + U m).
 
 import { addValues, softmax, store, sequenceGrid } from './attention.js';
 import { addTo, dot, joined, linear, linearOf, rowsOf, tanhOf } from './linear.js';

@@ -1,4 +1,4 @@
-// The small picture encoder, as `PictureEncoder` in areaviz/models/encoders.py. Pixels and features
+// The small picture encoder, as `PictureEncoder` in areaviz/models/pictures.py. Pixels and features
 // are [height, width, channels]. Batch normalisation is included in the weights of convolutions.
 
 import { addTo, linear, linearOf, normOf, normalised } from './linear.js';
@@ -111,7 +111,7 @@ function cellMeans(x, grid) {
   return pooled(x, cellEdges(x.side, grid), 0, (before, value, count) => before + value / count).data;
 }
 
-// The captioning Transformer, from pixels to words, as in areaviz/models/captioner.py. Areas are
+// The captioning Transformer, from pixels to words, as in areaviz/models/captions.py. Areas are
 // rectangles of the picture's cells. Attention to the written words has single items.
 
 

@@ -1,4 +1,4 @@
-// The part of a request that a model reads, as in areaviz/models/inputs.py: a sentence, the
+// The part of a request that a model reads, as in areaviz/models/recording.py: a sentence, the
 // beginning of a text, or a picture. An input also makes the fields of the trace, and the beginning
 // of the output.
 

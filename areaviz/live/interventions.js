@@ -1,4 +1,4 @@
-// Interventions on attention, as in areaviz/trace/interventions.py: factors on the weights of
+// Interventions on attention, as in areaviz/trace/changes.py: factors on the weights of
 // areas, factors on the output of heads (gates), and hidden items. Positions count from 0 here, and
 // from 1 in texts.
 

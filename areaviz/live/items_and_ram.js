@@ -1,4 +1,4 @@
-// Soft or hard attention to the cells of a picture, as in areaviz/models/item_attention.py. A
+// Soft or hard attention to the cells of a picture, as in areaviz/models/digits.py. A
 // recurrent state scores every cell at every look. Soft attention reads the weighted sum of cells,
 // and hard attention reads the heaviest cell.
 
@@ -64,7 +64,7 @@ export class Items {
   }
 }
 
-// The recurrent attention model, which answers after a few glimpses, as in areaviz/models/ram.py. A
+// The recurrent attention model, which answers after a few glimpses, as in areaviz/models/digits.py. A
 // glimpse has square patches around a place, each twice as wide as the one before (Mnih et al.
 // 2014).
 

@@ -1,4 +1,4 @@
-// The algebra of areas on plain arrays of weights, as in areaviz/trace/weights.py: coverage, shares
+// The algebra of areas on plain arrays of weights, as in areaviz/trace/areas.py: coverage, shares
 // and top areas.
 
 import { largestOf } from './beam.js';
@@ -163,7 +163,7 @@ export function sentAreas(row, areas, kept, wanted, smallest = 1) {
 }
 
 // The densest area: the smallest span or rectangle that holds a share of a distribution, as in
-// areaviz/trace/smallest_areas.py. Shares become whole numbers, so their sums are exact.
+// areaviz/trace/areas.py. Shares become whole numbers, so their sums are exact.
 
 
 /** @typedef {{ height: number, width: number }} Memory rows and columns */

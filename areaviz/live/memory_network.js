@@ -1,4 +1,4 @@
-// A memory network and its model, as in areaviz/models/memory_network.py and answering_model.py: a
+// A memory network and its model, as in areaviz/models/stories.py and answering_model.py: a
 // question attends to facts in several hops, each of which changes the query (Sukhbaatar et al.
 // 2015).
 

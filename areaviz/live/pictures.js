@@ -1,5 +1,5 @@
 // Resizing of pictures as PyTorch resizes bytes: bilinear with antialiasing, first across and then
-// down, with integer weights. areaviz/models/canvas.py resizes in the same way, so all pixels are
+// down, with integer weights. areaviz/models/pictures.py resizes in the same way, so all pixels are
 // equal.
 import { linear, rectify } from './linear.js';
 import { roundHalfToEven } from './recording.js';
@@ -76,7 +76,7 @@ function resizedAxis(bytes, { sources, bits }, { lines, line, step }) {
 }
 
 // The grey square that digit readers see of a picture, as in `fit_picture` in
-// areaviz/models/canvas.py. It has light ink on a dark ground, and black margins.
+// areaviz/models/pictures.py. It has light ink on a dark ground, and black margins.
 
 
 /** @typedef {import('./recording.js').Placement} Placement */

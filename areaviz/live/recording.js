@@ -39,7 +39,7 @@ import { logProbabilities } from './transformer.js';
  * @property {number[]} shape Q, K and S
  */
 /** @typedef {{ probability: number, alternatives: [string, number][] }} OutputItem */
-/** @typedef {{ side: number, scale: number[], offset: number[] }} Placement a picture on a square canvas, see Canvas in areaviz/models/canvas.py */
+/** @typedef {{ side: number, scale: number[], offset: number[] }} Placement a picture on a square canvas, see Canvas in areaviz/models/pictures.py */
 
 const ALTERNATIVES = 5;
 const START_LABEL = '⟨start⟩', END_LABEL = '⟨end⟩';

@@ -1,4 +1,4 @@
-// A spatial transformer before a classifier of digits, as in areaviz/models/stn.py. It finds a
+// A spatial transformer before a classifier of digits, as in areaviz/models/digits.py. It finds a
 // quadrilateral of the picture and transforms it to an upright square (Jaderberg et al. 2015).
 
 import { cellEdges, cellMaxima, channelsFirst, convolutionOf, convolved, halved, rectified } from './pictures.js';

@@ -1,4 +1,4 @@
-// The LSTM translator with attention to areas, as in areaviz/models/lstm.py. The top layer of the
+// The LSTM translator with attention to areas, as in areaviz/models/translation.py. The top layer of the
 // decoder attends to the top layer of the encoder, and the context is not fed back.
 
 import { addTo, joined, linear, linearOf, rowsOf, tanhOf, normOf } from './linear.js';
@@ -91,7 +91,7 @@ export class LstmTranslator extends RecurrentNetwork {
 }
 
 // The recurrent language model, whose states attend to areas of the states up to them, as in
-// areaviz/models/recurrent_text_decoder.py.
+// areaviz/models/language.py.
 
 
 /**
@@ -156,7 +156,7 @@ export class RecurrentLanguageNetwork extends RecurrentNetwork {
 }
 
 // The decoder-only Transformer, a language model with area attention, as in
-// areaviz/models/text_decoder.py.
+// areaviz/models/language.py.
 
 
 /** @typedef {import('./transformer.js').TransformerConfig} TransformerConfig */

@@ -1,4 +1,4 @@
-// Converts a text to tokens and back, as areaviz/data/tokenizer.py does with SentencePiece. Tokens
+// Converts a text to tokens and back, as areaviz/models/tokenizer.py does with SentencePiece. Tokens
 // are unigram pieces, characters or words, with positions in the text as typed.
 
 import { BLANK, normaliseText, withoutLeadingSpace } from './words.js';

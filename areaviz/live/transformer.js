@@ -1,5 +1,5 @@
 // The layers of all Transformers (Vaswani et al. 2017) with area attention, as in
-// areaviz/models/layers.py. Normalisation comes before each sublayer.
+// areaviz/models/network.py. Normalisation comes before each sublayer.
 
 import { UNCHANGED } from './interventions.js';
 import { addTo, linear, linearOf, normOf, normalised, rectify, rowsOf } from './linear.js';
@@ -130,7 +130,7 @@ export function embed({ weight, width }, ids, position) {
 
 export const ENCODER_SELF = 'encoder self', DECODER_SELF = 'decoder self', CROSS = 'encoder-decoder';
 
-// The encoder-decoder Transformer with area attention, as in areaviz/models/transformer.py. Source,
+// The encoder-decoder Transformer with area attention, as in areaviz/models/translation.py. Source,
 // target and output share their embeddings. Shapes: M source items, T target items, W width.
 
 

@@ -1,4 +1,4 @@
-// Warnings about an output, as in areaviz/models/output_notes.py.
+// Warnings about an output, as in areaviz/models/recording.py.
 
 import { Changes, readChanges } from './interventions.js';
 import { search } from './beam.js';

@@ -1,4 +1,4 @@
-// Runs in a notebook, around the frame of a page (areaviz/publish/show.py). It shows the frame in
+// Runs in a notebook, around the frame of a page (areaviz/page/notebook.py). It shows the frame in
 // place of the static picture and its numbers, and gives it the height of its page. `name` is the
 // class of the box around them. [least, most] limit the height, in px.
 function fitFrames(name, fits, [least, most]) {

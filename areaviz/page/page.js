@@ -1,4 +1,4 @@
-// A page in a file, or in the frame of a notebook's output (areaviz/publish/page.py). It contains
+// A page in a file, or in the frame of a notebook's output (areaviz/page/page.py). It contains
 // all its layers and fetches nothing.
 
 document.getElementById('without-script')?.remove();

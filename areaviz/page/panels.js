@@ -1,6 +1,6 @@
 // Code shared by a standalone page and a notebook's widget: the choice of site and layer of every
 // component. The script defines `readMessage` and `mounts`, by the kind of component, before this
-// code (areaviz/publish/page.py). A host has these entries: `messageOf(site, layer)` returns the
+// code (areaviz/page/page.py). A host has these entries: `messageOf(site, layer)` returns the
 // message of a layer, `root` contains the page, `labels` has the names of both choices, `link` is
 // the name that linked views share, `why` is the reason for a missing layer (null if no layer can
 // be missing), and `remember(panel)` is called after a choice. A page with a model also has

@@ -1,4 +1,4 @@
-// The page in a notebook's widget (areaviz/publish/widget.py). It requests layers from the
+// The page in a notebook's widget (areaviz/page/widget.py). It requests layers from the
 // notebook's process over the widget's channel. The selection in the page and `widget.focus` in
 // Python are kept equal.
 

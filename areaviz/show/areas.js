@@ -1,5 +1,5 @@
 // Areas of a memory: their places, the overlap of two areas, and the heaviest areas with little
-// overlap. Python (areaviz/trace/weights.py) finds the heaviest areas of every query and sends
+// overlap. Python (areaviz/trace/areas.py) finds the heaviest areas of every query and sends
 // them, with the number to highlight and their largest overlap. This file chooses areas that Python
 // cannot know: areas of several hovered items together, and areas for an overlap that the reader
 // sets.

@@ -86,7 +86,7 @@ PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.make_probab
 
 # The components that draw attention in the browser, each with its data and its figure for print.
 #
-# A component is a script in `areaviz/components` and an entry of `KINDS`. The app and exported
+# A component is a script in `areaviz/show` and an entry of `KINDS`. The app and exported
 # pages choose the component of a map here.
 
 

@@ -1,5 +1,5 @@
 // The output of a run as a text with tinted uncertain items, and as a table of probabilities.
-// areaviz/publish/page_text.py writes the page's first output in the same form.
+// areaviz/page/body.py writes the page's first output in the same form.
 
 /** @typedef {import('../recording.js').Field} Field */
 /** @typedef {import('../recording.js').OutputItem} OutputItem */

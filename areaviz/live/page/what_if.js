@@ -116,7 +116,7 @@ export class WhatIf {
 }
 
 // "Why this weight": a panel with the terms of the logits of two areas for the pinned items. The
-// engine computes them (live/logit_terms.js). areaviz/views/weight_explanation.py is the view of
+// engine computes them (live/logit_terms.js). areaviz/show/why.py is the view of
 // the app.
 
 

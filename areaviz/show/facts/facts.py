@@ -22,7 +22,7 @@ from areaviz.trace.request import Focus
 
 # Data of the hops component: the weight of every fact in every hop, and the answer.
 #
-# The script in `areaviz/components/hops` draws it, and lets users edit the facts.
+# The script in `areaviz/show/facts` draws it, and lets users edit the facts.
 
 
 def make_hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:

@@ -524,7 +524,7 @@ def _make_note(trace: Trace, focus: Focus) -> str:
 
 # Image grid: users point at a word or cell and see the areas of the picture that heads attend to.
 #
-# The interaction runs in the browser (`areaviz/components/grid`). This module computes the data
+# The interaction runs in the browser (`areaviz/show/grid`). This module computes the data
 # that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N cells, K kept.
 
 

@@ -240,7 +240,7 @@ def _draw_gaze(gaze: Gaze, step: int, small: Pixels, scale: float) -> Pixels:
 # Data of the looks component: the parts of a picture that digit readers read, step by step.
 #
 # A digit reader is a model that reads digits, and a look is one step of its reading. The script in
-# `areaviz/components/looks` draws the looks of one reader, or of several readers side by side. A
+# `areaviz/show/looks` draws the looks of one reader, or of several readers side by side. A
 # page of one trace draws frames on the picture of the page. Several readers, some of which may have
 # soft attention, get a picture for each look.
 

@@ -38,7 +38,7 @@ def label_positions(points_N2: IntArray) -> list[tuple[str, str]]:
 
 # Data of the points component: the answer of a pointer network, and the weights of every step.
 #
-# The script in `areaviz/components/points` draws it, and lets users move the points.
+# The script in `areaviz/show/points` draws it, and lets users move the points.
 
 
 _SURE = 0.99

@@ -1,6 +1,6 @@
 """Token ribbon: users point at an item and see the spans it attends to, or what attends to it.
 
-The interaction runs in the browser (`areaviz/components/ribbon`). This module computes the data
+The interaction runs in the browser (`areaviz/show/ribbon`). This module computes the data
 that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 """
 

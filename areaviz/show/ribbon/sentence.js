@@ -1,5 +1,5 @@
 // The displays ("readings") of a map: top areas, coverage or smallest area, absolute or relative to
-// the head's average. Python computes them (areaviz/trace/reading.py). This file reads the sent
+// the head's average. Python computes them (areaviz/trace/query.py). This file reads the sent
 // values, and lets users choose a display.
 
 const READINGS = [

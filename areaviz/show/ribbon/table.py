@@ -371,7 +371,7 @@ def _iterate_attending(
 
 # The sentence above a printed ribbon, which says what the selected item attends to.
 #
-# The script in `areaviz/components/ribbon/sentence.js` makes this sentence in the browser, from the
+# The script in `areaviz/show/ribbon/sentence.js` makes this sentence in the browser, from the
 # same translated texts. It also mentions attention sinks, which a print leaves out.
 
 

@@ -219,7 +219,7 @@ VIEW = view_of_marks(
 
 # Data of the strip component: the frames of a clip as a film strip, and top areas of every word.
 #
-# The script in `areaviz/components/strip` draws them. Users can pin words.
+# The script in `areaviz/show/strip` draws them. Users can pin words.
 
 
 AREAS, LEAST = 4, 0.02

@@ -42,7 +42,7 @@ from areaviz.trace.request import Focus
 
 # Data of the tree component: the brackets over the words, and every head's top area at each step.
 #
-# The script in `areaviz/components/tree` draws the tree. Users can let it grow step by step.
+# The script in `areaviz/show/tree` draws the tree. Users can let it grow step by step.
 
 
 def make_tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
