@@ -42,8 +42,7 @@ from areaviz.draw.theme import (
     without_title,
 )
 from areaviz.draw.view import Download, ScreenFigure, Table, View
-from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
-from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS
+from areaviz.samples.own_media import CLIP_SAMPLES, SOUND_SAMPLES
 from areaviz.samples.reasoning import MOST
 from areaviz.show.facts.facts import make_hops_payload
 from areaviz.show.message import serialise_payload
@@ -141,8 +140,8 @@ def _warn_of_low_confidence(card: Card | None, trace: Trace) -> str:
 def is_user_upload(request: Request) -> bool:
     """Return whether the request has an uploaded sound or clip, about which nothing is known."""
     sound, clip = request.sound, request.clip
-    is_own_sound = sound is not None and sound.name not in RECORDINGS
-    return is_own_sound or (clip is not None and clip.name not in CLIPS)
+    is_own_sound = sound is not None and sound.name not in SOUND_SAMPLES
+    return is_own_sound or (clip is not None and clip.name not in CLIP_SAMPLES)
 
 
 def compute_mean_probability(trace: Trace) -> float:

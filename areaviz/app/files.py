@@ -36,10 +36,9 @@ from areaviz.page.content import PageOptions
 from areaviz.page.page import check_page, make_file_stem, make_page, write_python_lines
 from areaviz.samples.paths import find_checkpoints_folder
 from areaviz.show.views import VIEWS
-from areaviz.trace import file as codec
 from areaviz.trace.arrays import from_npz, holds_trace, make_example_file, open_npz
 from areaviz.trace.errors import BackendError, InputError, without_traceback
-from areaviz.trace.file import OPERATOR, open_trace
+from areaviz.trace.file import OPERATOR, open_trace, trace_to_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -168,7 +167,7 @@ def list_files(
         partial(_create_page, view, trace, focus, get_language()),
         "Interactive page (.html)",
     )
-    made["npz"] = DownloadFile(name_trace_file(trace), lambda: codec.trace_to_bytes(trace), "Trace")
+    made["npz"] = DownloadFile(name_trace_file(trace), lambda: trace_to_bytes(trace), "Trace")
     return made
 
 

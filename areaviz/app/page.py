@@ -14,9 +14,7 @@ from areaviz.app.run import has_widget_change
 from areaviz.app.texts import LANGUAGE_PARAM, remove_language, shorten_line
 from areaviz.cards.card import Card, Opening, describe_replacement, find_successor
 from areaviz.cards.tasks import TASKS
-from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
-from areaviz.samples.own_media import PICTURE_SAMPLES
-from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS
+from areaviz.samples.own_media import CLIP_SAMPLES, PICTURE_SAMPLES, SOUND_SAMPLES
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.derived import split_best_site
@@ -273,8 +271,8 @@ TITLES = {name: title for group in PAGE_GROUPS.values() for name, title in group
 
 _SAMPLES_BY_MEDIUM: Mapping[str, Mapping[str, object]] = {
     "picture": PICTURE_SAMPLES,
-    "sound": RECORDINGS,
-    "clip": CLIPS,
+    "sound": SOUND_SAMPLES,
+    "clip": CLIP_SAMPLES,
 }
 """The app's own samples, which a link can name, by the field of the request."""
 _OPEN_PAGE_KEY = "page"

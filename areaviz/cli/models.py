@@ -23,10 +23,14 @@ from areaviz.cards.card import Card, read_card, write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.media.formats import CLIP, PICTURE, SOUND, read_medium
 from areaviz.page.page import export
-from areaviz.samples.own_media import CLIP_SAMPLES as CLIPS
-from areaviz.samples.own_media import PICTURE_SAMPLES as PICTURES
-from areaviz.samples.own_media import SOUND_SAMPLES as RECORDINGS
-from areaviz.samples.own_media import get_clip_sample, get_picture_sample, get_sound_sample
+from areaviz.samples.own_media import (
+    CLIP_SAMPLES,
+    PICTURE_SAMPLES,
+    SOUND_SAMPLES,
+    get_clip_sample,
+    get_picture_sample,
+    get_sound_sample,
+)
 from areaviz.samples.paths import CHECKPOINTS
 from areaviz.trace.errors import BackendError, InputError, shorten
 from areaviz.trace.file import save
@@ -36,9 +40,9 @@ from areaviz.trace.request import Request
 
 
 _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
-    PICTURE: (PICTURES, get_picture_sample),
-    SOUND: (RECORDINGS, get_sound_sample),
-    CLIP: (CLIPS, get_clip_sample),
+    PICTURE: (PICTURE_SAMPLES, get_picture_sample),
+    SOUND: (SOUND_SAMPLES, get_sound_sample),
+    CLIP: (CLIP_SAMPLES, get_clip_sample),
 }
 """Sample pictures, recordings and clips by kind, each with the function that reads one by name."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
-from importlib.resources import files as parts_of
+from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
@@ -15,14 +15,13 @@ from areaviz.draw.select import list_sites
 from areaviz.media.formats import PICTURE
 from areaviz.page.content import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
 from areaviz.page.page import ENDINGS, PageServer, make_page
-from areaviz.page.page import export as write
+from areaviz.page.page import export as export_trace
 from areaviz.show.views import VIEWS
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES
-from areaviz.trace import file as codec
 from areaviz.trace.arrays import holds_trace, open_npz
 from areaviz.trace.changes import parse_ranges
 from areaviz.trace.errors import READINGS, InputError, check_choice
-from areaviz.trace.file import OPERATOR, read_version, refuse_damage
+from areaviz.trace.file import OPERATOR, load, read_version, refuse_damage
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 
@@ -144,7 +143,7 @@ def export(
     """
     found = _load_trace(trace, text, picture)
     options = make_page_options(layers, sites, areas, title, note, limit, theme, language)
-    write(found, file, choose_focus(found, site, layer, head, reading), options, view)
+    export_trace(found, file, choose_focus(found, site, layer, head, reading), options, view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
 
 
@@ -157,7 +156,7 @@ def _load_trace(place: Path, text: str, picture: str) -> Trace:
             raise InputError(
                 "A saved trace has its own input. Use --text and --picture only with a folder."
             )
-        return codec.load(place)
+        return load(place)
     # Imported here, because a saved trace can be shown without torch.
     from areaviz.backend.backend import find_model
     from areaviz.cli.models import medium_of
@@ -266,7 +265,7 @@ def validate(
 
 def read_schema() -> str:
     """Return the JSON schema of the document of a trace."""
-    return (parts_of("areaviz.trace") / SCHEMA).read_text("utf-8")
+    return (resources.files("areaviz.trace") / SCHEMA).read_text("utf-8")
 
 
 def describe_file(path: Path) -> str:

@@ -58,13 +58,12 @@ def train(
     ] = None,
 ) -> None:
     """Train a model from a recipe. An interrupted run continues from its last validation."""
-    from areaviz.lab.train import load_recipe
-    from areaviz.lab.train import train_recipe as run
+    from areaviz.lab.train import load_recipe, train_recipe
 
     recipe = load_recipe(config)
     if seed is not None:
         recipe = replace(recipe, seed=seed, name=f"{recipe.name}-seed{seed}")
-    folder = run(recipe, data or find_data_folder(), runs, device)
+    folder = train_recipe(recipe, data or find_data_folder(), runs, device)
     typer.echo(
         f"The checkpoint is in {folder}. Measure it with: python -m areaviz evaluate {folder}"
     )

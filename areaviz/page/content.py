@@ -11,9 +11,9 @@ from typing import Any, Literal, get_args
 from areaviz.draw.labels import Markup
 from areaviz.draw.select import list_sites, name_site
 from areaviz.draw.view import Download, Table, View, convert_to_inline_svg, encode_figure
-from areaviz.show.grid.grid import GRID_TAKEAWAY as GRID
+from areaviz.show.grid.grid import GRID_TAKEAWAY
 from areaviz.show.message import serialise_message
-from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
+from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
 from areaviz.show.views import KINDS, VIEWS, find_kind
 from areaviz.show.why import find_first_question, make_weight_view
 from areaviz.texts.catalogue import ENGLISH, KNOWN, LANGUAGES
@@ -23,7 +23,7 @@ from areaviz.trace.errors import InputError, check_range, shorten
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
-# Options of a page. This module does not import Plotly, so the command line starts quickly.
+# Options of a page.
 
 
 Theme = Literal["auto", "light", "dark"]
@@ -82,10 +82,10 @@ class PageOptions:
 
 # Content of a page: interactive maps, figures of all other maps, and the opening selection.
 #
-# A component is a script that draws attention in the browser (see `kinds.py`). A map that a
-# component can show is a `Place`. The data of one of its layers are a `Payload`, and a page in a
-# file contains the payloads of all layers. Maps without a component are drawn as figures
-# (`figures.py`). The opening selection is the selection with which the page is first shown.
+# A component is a script that draws attention in the browser (see `areaviz/show/views.py`). A map
+# that a component can show is a `Place`. The data of one of its layers are a `Payload`, and a page
+# in a file contains the payloads of all layers. Maps without a component are drawn as figures. The
+# opening selection is the selection with which the page is first shown.
 
 
 MOST_HEADS = 16_384
@@ -340,7 +340,7 @@ def format_focus(focus: Focus) -> dict[str, Any]:
 # Views of a trace as figures: the choice of a view by its name, and figures for pages.
 
 
-POINTED = {one.name: one for one in (RIBBON, GRID)}
+POINTED = {one.name: one for one in (RIBBON_TAKEAWAY, GRID_TAKEAWAY)}
 """The ribbon and the image grid as figures, by their names. They can be chosen like views."""
 DEFAULT_VIEW = "alignment"
 """The view to draw if no view is named and this view applies."""

@@ -1,6 +1,6 @@
 """The registries of all views of a trace (`VIEWS`) and of all components (`KINDS`).
 
-To add a view, end its module with `view(...)` and list it here.
+To add a view, make it with `view(...)` and list it here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from areaviz.show.sound.sound import make_hearing_payload
 from areaviz.show.strip import strip
 from areaviz.show.strip.strip import make_strip_payload
 from areaviz.show.tree import tree
-from areaviz.show.tree.tree import choose_first_step as first_bracket
 from areaviz.show.tree.tree import make_tree_payload
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import find_words
@@ -37,9 +36,9 @@ from areaviz.trace.request import Focus
 
 # Views: figures of a trace.
 #
-# To add a view, write a module that ends in `VIEW = view(...)` and list it here. `VIEWS` maps names
-# to views, and other packages look up views there. `charts`, `difference` and `look` draw figures
-# that are not views of one trace.
+# To add a view, make it with `VIEW = view(...)` and list it here. `VIEWS` maps names to views, and
+# other packages look up views there. `draw/charts.py` and the differences of `draw/comparison.py`
+# are figures that are not views of one trace.
 
 
 TEXTS = (
@@ -207,7 +206,7 @@ KINDS: Mapping[str, Kind] = {
         message("The tree, bracket by bracket"),
         _is_tree,
         lambda trace, focus, _: make_tree_payload(trace, focus),
-        lambda trace, focus: (first_bracket(make_tree_payload(trace, focus)["header"]),),
+        lambda trace, focus: (tree.choose_first_step(make_tree_payload(trace, focus)["header"]),),
         VIEWS["tree"],
     ),
     "points": Kind(

@@ -11,7 +11,7 @@ from areaviz.draw.marks import Axis, Bars, Key, Panel, Plot
 from areaviz.draw.select import describe_area, fits_map, quote_items
 from areaviz.draw.theme import ACCENT, SECOND, Drawing
 from areaviz.draw.view import Row, Table, View, figure_caption, view_of_marks
-from areaviz.trace import derived as parts_of
+from areaviz.trace import derived
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.derived import CHANGED, Logits, change_part
 from areaviz.trace.errors import InputError
@@ -255,12 +255,12 @@ COLOURS, BESIDE = (ACCENT, SECOND), "#A9A9A9"
 _BROAD = 0.75
 """Width of a bar, or of the bars of a term, as a share of their distance."""
 LONG_TERMS = {
-    parts_of.MEAN: "mean of q · k",
-    parts_of.START: "start of the first item",
-    parts_of.END: "end of the last item",
-    parts_of.SHAPE: "shape",
-    parts_of.SIZE: "size bias",
-    parts_of.CHANGED: "logarithm of the change's factor",
+    derived.MEAN: "mean of q · k",
+    derived.START: "start of the first item",
+    derived.END: "end of the last item",
+    derived.SHAPE: "shape",
+    derived.SIZE: "size bias",
+    derived.CHANGED: "logarithm of the change's factor",
 }
 """Names of the terms of a logit."""
 

@@ -34,13 +34,13 @@ from areaviz.sets.app.state import (
     EXAMPLE_PARAM,
     NEW_PARAM,
     PART_PARAM,
+    SET_PARAM,
     AnalysePage,
     StoredRows,
     build_examples_table,
     compute_figures,
     read_stored_rows,
 )
-from areaviz.sets.app.state import SET_PARAM as SET_PARAMETER
 from areaviz.sets.buckets import Gram, count_wins, find_distinguishing_ngrams, mean_change
 from areaviz.sets.run import MODELS, SET
 
@@ -178,7 +178,7 @@ def draw_opening_tabs(page: AnalysePage, table: pd.DataFrame, titles: Sequence[s
             label_visibility="collapsed",
         )
         st.space("stretch")
-        params = {SET_PARAMETER: SET, "model": MODELS[0], COMPARE: MODELS[1]}
+        params = {SET_PARAM: SET, "model": MODELS[0], COMPARE: MODELS[1]}
         draw_page_link("pages/analyse.py", "Mark errors, write notes, get a report", params)
         page.offer_link(_build_link_params(page))
     with st.container(key="tab_part"):
