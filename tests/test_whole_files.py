@@ -16,11 +16,9 @@ PACKAGE = Path(__file__).parents[1] / "areaviz"
 WRITERS = {"write_text", "write_bytes", "save_file", "to_csv", "to_parquet"}
 # Files whose calls with these names do not write to a path of the user.
 EXCEPTIONS = {
-    "trace/files.py": "writes whole files",
-    "notes/exchange.py": "writes to memory",
-    "analysis/table.py": "writes to memory",
-    "trace/codec.py": "writes to an archive in memory",
-    "training/task.py": "writes to a draft",
+    "lab/loop.py": "writes to a draft",
+    "sets/notes/exchange.py": "writes to memory",
+    "trace/file.py": "writes to an archive in memory",
 }
 
 
