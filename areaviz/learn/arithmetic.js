@@ -57,8 +57,7 @@ export function warpedPixels(picture, theta, side) {
   return found;
 }
 
-// The arithmetic of the lessons in double precision, as in areaviz/learn: arithmetic.py,
-// attention.py, boundary.py, features.py, cost.py, summed_table.py and hard_numbers.py. A test
+// The arithmetic of the lessons in double precision, as in areaviz/learn/arithmetic.py. A test
 // compares the two.
 
 /** @typedef {[number, number, number, number]} AreaOf top, left, height and width */

@@ -1,5 +1,5 @@
 // Messages of a trace for the components `points`, `hops` and `looks`, as in areaviz/show:
-// points.py, fact_hops.py and digit_glimpses.py.
+// points/points.py, facts/facts.py and looks/looks.py.
 
 import { readChanges } from './interventions.js';
 import { rowsOf } from './linear.js';

@@ -1,5 +1,5 @@
-// The areas of a memory and their order, as in areaviz/trace/areas.py: size-major (for every height,
-// for every width), then row by row over the top-left corner.
+// The areas of a memory and their order, as in areaviz/trace/areas.py: size-major (for every
+// height, for every width), then row by row over the top-left corner.
 import { dot, joined, linear, linearOf, rowsOf } from './linear.js';
 import { summedTable } from './map_algebra.js';
 

@@ -64,8 +64,8 @@ export class Items {
   }
 }
 
-// The recurrent attention model, which answers after a few glimpses, as in areaviz/models/digits.py. A
-// glimpse has square patches around a place, each twice as wide as the one before (Mnih et al.
+// The recurrent attention model, which answers after a few glimpses, as in areaviz/models/digits.py.
+// A glimpse has square patches around a place, each twice as wide as the one before (Mnih et al.
 // 2014).
 
 

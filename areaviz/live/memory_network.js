@@ -1,6 +1,5 @@
-// A memory network and its model, as in areaviz/models/stories.py and answering_model.py: a
-// question attends to facts in several hops, each of which changes the query (Sukhbaatar et al.
-// 2015).
+// A memory network and its model, as in areaviz/models/stories.py: a question attends to
+// facts in several hops, each of which changes the query (Sukhbaatar et al. 2015).
 
 import { addValues, softmax, sequenceGrid } from './attention.js';
 import { largestOf } from './beam.js';

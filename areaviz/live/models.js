@@ -1,5 +1,5 @@
 // The model of a card, which turns a request into a trace. Families of models that write with a
-// network are in families.js.
+// network are in text_decoders.js.
 
 import { DigitModel } from './digit_reader.js';
 import { AnsweringModel } from './memory_network.js';

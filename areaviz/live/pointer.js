@@ -1,5 +1,5 @@
-// Points in a square and the exact answers for them, as in areaviz/samples/reasoning.py. Sums are added
-// in NumPy's order, so that their last bits are equal.
+// Points in a square and the exact answers for them, as in areaviz/samples/reasoning.py. Sums are
+// added in NumPy's order, so that their last bits are equal.
 
 import { Changes, readChanges } from './interventions.js';
 import { dot, joined, linear, linearOf, rowsOf, tanhOf } from './linear.js';
@@ -219,9 +219,8 @@ function pairwiseSum(values) {
   return rest.reduce((sum, value) => sum + value, ((a + b) + (c + d)) + ((e + f) + (g + h)));
 }
 
-// A pointer network and its model, as in areaviz/models/points.py and pointing_model.py: the
-// output is the attention to the points, u_j = v . tanh(W1 e_j + W2 d_i) (Vinyals et al. 2015, Eq.
-// 3).
+// A pointer network and its model, as in areaviz/models/points.py: the output is the attention to
+// the points, u_j = v . tanh(W1 e_j + W2 d_i) (Vinyals et al. 2015, Eq. 3).
 
 
 /** @typedef {import('./beam.js').OnStep} OnStep */

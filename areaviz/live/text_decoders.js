@@ -1,5 +1,5 @@
-// The LSTM translator with attention to areas, as in areaviz/models/translation.py. The top layer of the
-// decoder attends to the top layer of the encoder, and the context is not fed back.
+// The LSTM translator with attention to areas, as in areaviz/models/translation.py. The top layer
+// of the decoder attends to the top layer of the encoder, and the context is not fed back.
 
 import { addTo, joined, linear, linearOf, rowsOf, tanhOf, normOf } from './linear.js';
 import { MultiHeadAttention, AreaMemory } from './attention.js';

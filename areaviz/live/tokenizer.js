@@ -1,5 +1,5 @@
-// Converts a text to tokens and back, as areaviz/models/tokenizer.py does with SentencePiece. Tokens
-// are unigram pieces, characters or words, with positions in the text as typed.
+// Converts a text to tokens and back, as areaviz/models/tokenizer.py does with SentencePiece.
+// Tokens are unigram pieces, characters or words, with positions in the text as typed.
 
 import { BLANK, normaliseText, withoutLeadingSpace } from './words.js';
 

@@ -34,7 +34,8 @@ export function traceDocument(trace) {
 }
 
 /**
- * Return the arrays of a trace by the names that `to_arrays` in areaviz/trace/document.py gives them.
+ * Return the arrays of a trace by the names that `to_arrays` in areaviz/trace/document.py gives
+ * them.
  * @param {Trace} trace
  */
 function arraysOf({ request: { picture }, fields, output, maps, gazes = {} }) {

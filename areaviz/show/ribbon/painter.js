@@ -149,7 +149,7 @@ function setApart(threads, middle, name) {
 }
 
 // One of the two texts on the page: a scroller with elements for the rows in view. The links
-// between the texts are drawn by painter.js behind both.
+// between the texts are drawn by `Painter` behind both.
 
 const OVERSCAN = 1;
 

@@ -1,4 +1,4 @@
-// One moment of the animation of play.js as SVG. A scene has two rows of chips, the written text
+// One moment of the animation as SVG. A scene has two rows of chips, the written text
 // above and the read text below, with as many neighbours of the area and of the word as fit. All
 // positions are computed from the time, so any moment can be drawn.
 
