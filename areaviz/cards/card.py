@@ -153,7 +153,7 @@ class Card:
         limits: The model's limitations, in sentences.
         licence: The licence, in sentences.
         notes: Sentences about the model, such as a comparison with another model.
-        gates: Targets of the model, see `areaviz.cards.card`.
+        gates: Targets of the model, see `Gate`.
         files: File name -> SHA-256 of each file that is loaded. {} in older cards.
         heads: Site -> metric -> values of each layer's heads on validation, see
             `areaviz.lab.heads`. {} if they were not measured.

@@ -251,7 +251,7 @@ def compute_difference(one: Trace, other: Trace, first: Focus, second: Focus) ->
     """Compute the difference of two maps, each at the layer and head of its focus.
 
     Raises:
-        ValueError: `fits` is false.
+        ValueError: `fits_difference` is false.
     """
     if not fits_difference(one, other, first, second):
         raise ValueError(

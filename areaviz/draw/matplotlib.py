@@ -298,7 +298,7 @@ def _draw_texts(axes: Axes, mark: Texts) -> None:
         axes.text(x, y, replace_undrawable(text), color=colours[number], **aligned, **ground)
 
 
-# Print renderer: draws the marks of a plot with matplotlib.
+# A whole plot in print: axes, colour bar, legend and marks.
 
 
 _LOW = 1.0

@@ -313,7 +313,7 @@ class ScreenPen:
         return {} if self.parts.plot.key is None else {"showlegend": False}
 
 
-# Screen renderer: draws the marks of a plot with Plotly.
+# A whole plot on screen: axes, colour bar, legend and marks.
 
 
 _LOW = 130

@@ -109,7 +109,7 @@ class Drawing:
     title: str
     # Text below the title, or "".
     note: str
-    # Text below the figure, see `base.figure_caption`.
+    # Text below the figure, see `figure_caption`.
     caption: str
 
 

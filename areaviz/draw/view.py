@@ -97,7 +97,7 @@ class Animation(Drawing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View(Download):
-    """One view of a trace: one module and one line in the registry."""
+    """One view of a trace: one call of `view` and one line in the registry."""
 
     # Title for users.
     title: str
@@ -457,11 +457,11 @@ def encode_figure(figure: PrintFigure, kind: str, paper: Paper | None = None) ->
 
     Args:
         figure: the figure.
-        kind: one of `FORMATS`.
+        kind: one of `EXPORT_FORMATS`.
         paper: size of the figure. None keeps its size.
 
     Raises:
-        ValueError: `kind` is not in `FORMATS`.
+        ValueError: `kind` is not in `EXPORT_FORMATS`.
     """
     if kind not in EXPORT_FORMATS:
         raise ValueError(
@@ -483,7 +483,7 @@ def format_csv(table: Table) -> str:
     A spreadsheet would run a text as a formula if it starts with = + - @, a tab or a carriage
     return. Such a text gets an apostrophe in front. A part of a text after a semicolon, a tab or a
     line break is treated like a whole text. A text or part that starts with an apostrophe gets a
-    second one. `unescape` removes the added apostrophes.
+    second one. `unescape_cell` removes the added apostrophes.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -503,7 +503,7 @@ def escape_cell(text: str) -> str:
 
 
 def unescape_cell(text: str) -> str:
-    """Return the original text for a result of `escape`."""
+    """Return the original text for a result of `escape_cell`."""
     return _HELD.sub(r"\1", text)
 
 

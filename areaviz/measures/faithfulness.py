@@ -389,7 +389,7 @@ class Faithfulness:
     have one value per draw of a random S_t with as many items, or with areas of the same shapes.
     probability is 1/T sum_t p_t. items is T.
 
-    For a language model, t covers only the items that see more than they lose (`probe.py`).
+    For a language model, t covers only the items that see more than they lose (`Probe`).
 
     With a contrast, p(word) - p(foil) replaces 1/T sum_t p_t. The contrast counts as one item, and
     falls are between -2 and 2.
@@ -512,8 +512,8 @@ class _Text:
         """Make a text from a run over a given output.
 
         Raises:
-            TooFew: See `probed`.
-            InputError: See `probed`.
+            TooFew: See `get_probed_map`.
+            InputError: See `get_probed_map`.
         """
         attention = get_probed_map(base, probe)
         losing_Q = find_losing_queries(base, attention, probe)

@@ -192,7 +192,7 @@ def _compute_expected_hits(
 # Names for heads by their behaviour over a dataset, and the choice of the best head for spans.
 #
 # Both read the figures of a site as cards and tables store them: for each metric, the values by
-# layer and head, with None for an undefined value (`areaviz.measures.heads.HeadCounts.figures`).
+# layer and head, with None for an undefined value.
 # Layers and heads are counted from 0.
 
 

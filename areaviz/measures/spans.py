@@ -175,11 +175,11 @@ def _find_hits(left_A: IntArray, width_A: IntArray, memory: Field) -> Array:
     return np.stack([pure_A, cover_A, pure_A & cover_A], 1).astype(np.float64)
 
 
-# Metrics of whether the attended areas of a text match its words, compared with chance.
+# The measures of all heads of a map, compared with chance.
 #
-# `areaviz.measures.spans` defines the three metrics. With mean keys (Eq. 3), the logit of an area
-# is the mean of its items' logits and never exceeds the highest of them. The top area of a query is
-# therefore a single item and says nothing about spans. Two figures measure spans instead:
+# `WordAreas` defines the three metrics. With mean keys (Eq. 3), the logit of an area is the mean of
+# its items' logits and never exceeds the highest of them. The top area of a query is therefore a
+# single item and says nothing about spans. Two figures measure spans instead:
 # `weighted_MEASURE_lift` over all areas by their weight, and `multi_MEASURE_lift` over the top area
 # of two or more items. This area usually has two or three items, because the mean of a longer span
 # is between the means of two such parts. Both figures are divided by the value for areas of the

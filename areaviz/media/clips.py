@@ -240,7 +240,7 @@ def _read_kept_frames(
 
 
 def _scale_down_frame(image: Image.Image) -> Pixels:
-    """Return a frame scaled to sides of at most `MAX_SIDE` pixels: uint8 [H, W, 3].
+    """Return a frame scaled to sides of at most `MAX_CLIP_SIDE` pixels: uint8 [H, W, 3].
 
     Transparent parts become white.
     """

@@ -24,9 +24,9 @@ from areaviz.trace.request import MAX_PICTURE_SIDE, Picture
 # Pictures with more than eight bits per channel, converted to eight bits in their full brightness.
 #
 # Cameras, microscopes and scanners store values of 8, 10, 12 or 14 bits in 16-bit numbers. Pillow
-# keeps only the upper byte of a colour, which makes such a picture nearly black. This module also
-# reads the lower byte, through another raw mode of Pillow. A raw mode describes the order of the
-# bytes in a file. Shapes: H and W pixels, C channels.
+# keeps only the upper byte of a colour, which makes such a picture nearly black. The functions
+# below also read the lower byte, through another raw mode of Pillow. A raw mode describes the order
+# of the bytes in a file. Shapes: H and W pixels, C channels.
 
 
 CAMERA_BITS = (8, 10, 12, 14)
@@ -206,8 +206,8 @@ class Decoded:
 def decode_picture(content: bytes, name: str = "upload") -> Decoded:
     """Decode the picture in a file. Its name is `name`, a hyphen and its digest.
 
-    The result is the first frame, upright and in RGB, with sides of 1 to `MAX_SIDE` pixels.
-    Transparent parts become white.
+    The result is the first frame, upright and in RGB, with sides of 1 to `MAX_PICTURE_SIDE`
+    pixels. Transparent parts become white.
 
     Raises:
         InputError: The file is empty, has more than 20 MB or 16 megapixels (64 for a baseline

@@ -284,9 +284,7 @@ def make_title(trace: Trace, options: PageOptions) -> str:
     return translate(what, options.language, model=trace.request.model)
 
 
-# The body of a page: input and output, interactive panels, figures and explanations.
-#
-# Pages in a file, in a notebook's frame and in a widget share this body.
+# The whole body: input and output, interactive panels, figures and explanations.
 
 
 Home = Literal["file", "frame", "widget"]

@@ -121,7 +121,7 @@ class PictureSample:
 
     # Description of the picture.
     title: str
-    # One of `KINDS`.
+    # One of `SAMPLE_KINDS`.
     kind: str
     # Function that creates the picture. The name of the picture is set later.
     make: Callable[[], Picture]

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 # The locations of all files: the app and its pages, configuration, models, samples and corpora.
 #
-# Other modules take their paths from here. In a clone of the repository the files are next to the
-# package. A wheel contains the app, its samples and the small models inside the package, where
-# `setup.py` puts them.
+# In a clone of the repository the files are next to the package. A wheel contains the app, its
+# samples and the small models inside the package, where `setup.py` puts them.
 
 
 _PACKAGE = Path(__file__).resolve().parents[1]

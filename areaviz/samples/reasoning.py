@@ -68,7 +68,7 @@ def solve_exactly(kind: str, points_BN2: FloatArray) -> IntArray:
     """Return the exact answers to sets: indices of points [B, N], padded with -1.
 
     Args:
-        kind: A key of `KINDS`.
+        kind: A key of `POINT_KINDS`.
         points_BN2: The points.
 
     Raises:
@@ -201,7 +201,7 @@ def normalise_points(points_BN2: FloatArray) -> FloatArray:
     return scaled_BN2
 
 
-# Examples of the app with known answers: stories, sets of points, and sentences with trees.
+# The examples: stories, sets of points, and sentences with trees.
 #
 # Stories and points are generated with a fixed seed. The sentences and their trees were written for
 # the app, in the style of the Penn Treebank.

@@ -170,7 +170,7 @@ def _make_sentence(phrases: Sequence[Sequence[tuple[str, str]]], relation: str |
 
 # Drawing of shapes on backgrounds.
 #
-# A scene is drawn at twice its size and then scaled down. This module needs Pillow.
+# A scene is drawn at twice its size and then scaled down. Drawing needs Pillow.
 
 
 _OVERSAMPLING = 2

@@ -15,7 +15,7 @@ from posixpath import dirname, join, normpath
 
 from areaviz.texts.catalogue import DECIMAL_MARKS, ENGLISH, load_translations
 
-# The components that run in the browser, joined from their files.
+# The components: their files, their texts, and the joined scripts and styles.
 
 
 TEXTS = "show/texts.js"

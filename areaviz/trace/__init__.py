@@ -1,5 +1,5 @@
 """The trace, which records what one run of a model attended to.
 
-This package holds the record, the queries on it, its files and its links. Start with `record.py`.
-`areaviz.from_arrays` makes a trace from attention weights. The package needs only NumPy.
+This folder holds the record, the queries on it, its files and its links. Start with `record.py`.
+`areaviz.from_arrays` makes a trace from attention weights. This needs only NumPy.
 """

@@ -405,7 +405,7 @@ def rank_areas(
 def rank_listed(
     weights_RA: AnyFloats, areas_A4: IntArray, k: int, max_overlap: float = MAX_OVERLAP
 ) -> Ranked:
-    """Return the k top areas of any list of areas (top, left, height, width), see `top_areas`.
+    """Return the k top areas of any list of areas (top, left, height, width), see `rank_areas`.
 
     Raises:
         ValueError: A weight is NaN.
@@ -624,13 +624,13 @@ def find_smallest_areas(
 def find_smallest_areas_of_masses(
     p_RN: npt.NDArray[np.floating], grid: AreaGrid, masses: Sequence[float]
 ) -> SmallestAreas:
-    """Return the densest areas of every row at several masses, see `densest_areas`.
+    """Return the densest areas of every row at several masses, see `find_smallest_areas`.
 
     One search for all masses is several times faster than one search per mass.
 
     Args:
-        p_RN: As in `densest_areas`.
-        grid: As in `densest_areas`.
+        p_RN: As in `find_smallest_areas`.
+        grid: As in `find_smallest_areas`.
         masses: Shares to hold, each above 0 and at most 1.
 
     Returns:

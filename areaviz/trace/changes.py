@@ -394,7 +394,7 @@ def format_changes(changes: Sequence[Change]) -> str:
 
 
 def parse_changes(text: str) -> tuple[Change, ...]:
-    """Parse changes from a line that `to_text` wrote.
+    """Parse changes from a line that `format_changes` wrote.
 
     Raises:
         InputError: The line cannot be parsed, or `check_changes` refuses a change.

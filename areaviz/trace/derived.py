@@ -389,7 +389,7 @@ def _count_bytes(attention: AttentionMap) -> int:
 # Attribution next to attention: what an output depends on, measured in two other ways.
 #
 # Attention says what a head reads, not what that contributes to the output (Jain and Wallace 2019).
-# Rollout (`areaviz.trace.derived`) follows attention through all layers. Gradient times input
+# Rollout follows attention through all layers. Gradient times input
 # measures how an output changes with an item. Both are maps of a trace over single items, with one
 # head, and are marked as not being attention. Their agreement with an attention map is a number.
 #

@@ -70,8 +70,8 @@ def trace_to_bytes(trace: Trace, half: bool = False, without: Collection[str] = 
             for messages between app and server, not for files.
 
     Raises:
-        InputError: The trace is larger than the limit of `from_bytes`: 512 MiB, with at most 8 MiB
-            of text.
+        InputError: The trace is larger than the limit of `trace_from_bytes`: 512 MiB, with at
+            most 8 MiB of text.
     """
     arrays = to_arrays(trace, without)
     document = json.dumps(to_document(trace, without)).encode("ascii")
@@ -398,8 +398,7 @@ def _check_shapes(logits: Logits) -> None:
 # Weights of maps in a private temporary file, written in rows and read by layer and head.
 #
 # The file has no name, so no other program can open it. The system deletes it when no trace reads
-# it The file has no name, so no other program can open it. The system deletes it when no trace
-# reads it any more, even if the app was killed. It is in the folder that the variable TMPDIR names.
+# it any more, even if the app was killed. It is in the folder that the variable TMPDIR names.
 # Shapes: L layers, H heads, Q queries, A areas, R rows of weights.
 
 
@@ -630,7 +629,7 @@ def open_trace(
         reserve: Reserves disk space, see `WeightsFile`.
 
     Raises:
-        InputError: As for `codec.load`, or the trace exceeds `room`.
+        InputError: As for `load`, or the trace exceeds `room`.
         BackendError: The app has no room for the weights.
     """
     with refuse_damage():

@@ -1,8 +1,8 @@
 """Conversion between traces and attributions of Inseq (Sarti et al. 2023).
 
 Inseq stores the attribution of each output token to the tokens of its source and of its prefix, as
-JSON with class names and arrays. This module never looks up a class by name. It only reads numbers
-and texts.
+JSON with class names and arrays. No class is ever looked up by name. Only numbers and texts are
+read.
 
 Shapes: S source tokens, T target tokens, G generated tokens, D further axes (layers, heads, width),
 L layers, H heads.

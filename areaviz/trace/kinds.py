@@ -310,7 +310,7 @@ POINTS = Kind(
 # The kinds of fields: everything that the program knows about each kind of input.
 #
 # The input itself is in the request: its text, picture, sound or clip. A new kind whose input can
-# be written as text needs one file like `points.py` and its name in `KINDS`. Files, links,
+# be written as text needs a `Kind` such as that of points, and its name in `KINDS`. Files, links,
 # messages, sentences about its items and the forms of What if then support it.
 #
 # Shapes: N items.

@@ -210,8 +210,8 @@ def make_tidy_table(
 ) -> pd.DataFrame:
     """Return the weights as a tidy pandas table with one row per query and area.
 
-    Its columns are `COLUMNS`. The sides of an area are in items. Its label joins the labels of its
-    items. All numbers count from 0.
+    Its columns are `TIDY_COLUMNS`. The sides of an area are in items. Its label joins the labels of
+    its items. All numbers count from 0.
 
     Args:
         trace: The trace with the weights.
@@ -317,9 +317,6 @@ def _join_columns(parts: Sequence[dict[str, Any]]) -> pd.DataFrame:
 #
 # Shapes: L layers, H heads, Q queries, A areas, N items, T output items, K scales of a glimpse, S
 # side of a patch.
-
-
-# Re-exported, because code that reads a trace needs the types of its arrays.
 
 
 VERSION = 5

@@ -524,7 +524,7 @@ def _make_note(trace: Trace, focus: Focus) -> str:
 
 # Image grid: users point at a word or cell and see the areas of the picture that heads attend to.
 #
-# The interaction runs in the browser (`areaviz/show/grid`). This module computes the data
+# The interaction runs in the browser (`areaviz/show/grid`). `make_grid_payload` computes the data
 # that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N cells, K kept.
 
 
@@ -573,7 +573,7 @@ def make_grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str,
     - `picture`: the bytes of a WebP file.
     - `read`, `read_weight` [H, Q]: the area that hard attention read, and its weight.
     - `start`, `end`, `word`: positions of a text that attends, see `message.make_text_arrays`.
-    - smallest areas and averages, see `readings.Readings`.
+    - smallest areas and averages, see `Readings`.
 
     The data depend only on the site and layer of the focus.
 
@@ -583,7 +583,7 @@ def make_grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str,
         most: maximum number of areas per query.
 
     Raises:
-        ValueError: `fits` is false for the trace and focus.
+        ValueError: `fits_grid` is false for the trace and focus.
     """
     picture = trace.request.picture
     if picture is None or not fits_grid(trace, focus):

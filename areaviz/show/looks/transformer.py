@@ -123,7 +123,7 @@ class Sampling(Drawing):
     dots: FloatArray
     # The output: uint8 [S, S].
     seen: Pixels
-    # The sample, in pixels of the network's input, see `gaze_steps.get_source`.
+    # The sample, in pixels of the network's input, see `get_source`.
     sample: Sample
     # Position (x, y) of the sample in the picture.
     middle: tuple[float, float]

@@ -51,7 +51,7 @@ from areaviz.trace.request import Focus
 
 # Layout of printed ribbons and grids: texts as rows of chips, and legend lines of heads.
 #
-# A chip is a coloured box with a word. All lengths are in pt unless a comment says otherwise.
+# A chip is a coloured box with a word.
 
 
 SIZE, CHIP = 10.0, 19.0
@@ -512,7 +512,7 @@ def _place_side_by_side(middle: float, widths: Sequence[float]) -> list[float]:
 
 # Ribbon in print: both texts as chips, each head's bar at its span, and threads to the selection.
 #
-# All lengths are in pt unless a comment says otherwise. The axes are in pt from the top left.
+# The axes are in pt from the top left.
 
 
 # Width of a line, maximum number of lines of the text with bars, and of the text with the

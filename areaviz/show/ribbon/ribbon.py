@@ -1,6 +1,6 @@
 """Token ribbon: users point at an item and see the spans it attends to, or what attends to it.
 
-The interaction runs in the browser (`areaviz/show/ribbon`). This module computes the data
+The interaction runs in the browser (`areaviz/show/ribbon`). `make_ribbon_payload` computes the data
 that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 """
 
@@ -68,18 +68,17 @@ def make_ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict
     """Build the data of one site and layer for the browser.
 
     The result has a `header` of plain values and `arrays` (NumPy, all unsigned, weights stored as
-    in `message.quantised`):
+    in `message.quantise`):
 
     - `area` and `area_weight` [H, Q, K]: indices into the grid's areas, heaviest first, and their
       weights. The weight is 0 after the last area.
     - `area_rest` [H, Q]: the total weight of the areas that were not kept. It is left out if
-    weights
-      have 8 bits.
+      weights have 8 bits.
     - `several` and its two arrays: the same for areas of two or more items, if there are any.
     - `query` and its two arrays, [H, N, K] and [H, N]: the queries whose areas cover an item most.
     - `item` and its two arrays: the items with the largest shares of a query's coverage. They are
       left out if weights have 8 bits.
-    - smallest areas and averages, see `readings.Readings`.
+    - smallest areas and averages, see `Readings`.
     - `f0.start`, `f0.end`, `f0.word`: positions of the items and words of the first field, see
       `message.make_text_arrays`. A second field has `f1`.
 
