@@ -139,7 +139,7 @@ def _compute_next_row(
     return least + price, (column.astype(np.int32), is_paired)
 
 
-# Anchors of tokens, which are the characters of a text that each token stands for.
+# Anchors of tokens from the offsets of a tokenizer, or from the texts of its tokens.
 #
 # Tokenizers normalise a text before they split it (NFKC, lower case, no accents) and spell tokens
 # in their own ways (bytes, markers for spaces). If a tokenizer returns offsets, gaps in them are

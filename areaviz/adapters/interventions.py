@@ -1,8 +1,8 @@
 """Interventions in an external model, which change weights of its layers or switch heads off.
 
-If a layer looks up its attention function (`way_interface`), our function replaces it. The weights
-can then be changed before they mix the values. A first, unchanged run identifies the layers. The
-second run has the changes and is recorded.
+If a layer looks up its attention function (`watch_interface`), our function replaces it. The
+weights can then be changed before they mix the values. A first, unchanged run identifies the
+layers. The second run has the changes and is recorded.
 
 Shapes: B examples, H heads, Q queries, N memory items, D width of a head.
 """

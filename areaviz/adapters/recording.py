@@ -137,8 +137,8 @@ def _make_hiding_bias(mask: Tensor) -> Tensor:
 
 # The first way, for `transformers` models whose layers look up their attention function by name.
 #
-# Fused functions compute no weights. For one pass, the name is therefore that of a function of this
-# module. It runs the plain ("eager") function of the model's own file, and files weights, queries
+# Fused functions compute no weights. For one pass, the name is therefore that of our own
+# function. It runs the plain ("eager") function of the model's own file, and files weights, queries
 # and keys. Between passes, only its registered name remains.
 #
 # Shapes: B examples, H heads, Q queries, N items, D width of a head.
@@ -606,10 +606,10 @@ def _forget(model: nn.Module, before: Mapping[nn.Module, set[int]]) -> None:
 #                                        ▼
 #                                    Recorder: by site, the requested layers
 #
-# A way is a file with a function `watch` and a line in `PASSES`. The ways of one pass record
-# different kinds of layers, which are layers that look up their attention function, layers that
-# call torch's, and layers of torch itself or with a probe. If these ways miss sites, a separate
-# pass asks the model to return its attention.
+# A way is a function such as `watch_interface`, and `PASSES` lists the ways. The ways of one pass
+# record different kinds of layers, which are layers that look up their attention function, layers
+# that call torch's, and layers of torch itself or with a probe. If these ways miss sites, a
+# separate pass asks the model to return its attention.
 
 
 @dataclass(frozen=True, slots=True)

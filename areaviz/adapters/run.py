@@ -106,7 +106,7 @@ def check_reader(name: str, reader: Any) -> None:
 # Gradient times input of external models, an attribution method in addition to attention.
 #
 # It needs a field whose items are token embeddings or pixels, and a model that gives scores of
-# classes or tokens. Otherwise `Attributed.why` states the reason. Shapes: B examples (always 1), T
+# classes or tokens. Otherwise `Attribution.why` states the reason. Shapes: B examples (always 1), T
 # outputs, N items, V classes or tokens.
 
 

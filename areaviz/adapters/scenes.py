@@ -280,9 +280,9 @@ def find_tower_cells(grid: Grid, others: Sequence[Grid], items: int, config: Any
 
 # Layouts, which find the places of a vision-language model's picture tokens in the picture.
 #
-# A layout is a function that takes a `Sight`. It returns the scene, or None if the layout does not
-# fit. The number of picture tokens has to match the layout exactly, so a wrong layout is never
-# used.
+# A layout is a function that takes a `VisionInput`. It returns the scene, or None if the layout
+# does not fit. The number of picture tokens has to match the layout exactly, so a wrong layout is
+# never used.
 #
 # Shapes: N pictures, C colours, H, W pixels.
 

@@ -26,8 +26,8 @@ from areaviz.trace.areas import AreaGrid
 # Compiled implementations of area attention, with `compiled_area_attention` as their entry point.
 #
 # A kernel computes the same results as the implementations in torch, for the devices, types and
-# options that it supports. On a CPU, the kernel is C code (`areas.c`). On a GPU, it is
-# FlexAttention over pooled keys (`flex.py`). Both are compiled on first use.
+# options that it supports. On a CPU, the kernel is C code (`kernels/areas.c`). On a GPU, it is
+# FlexAttention over pooled keys (`kernels/gpu.py`). Both are compiled on first use.
 
 
 def has_cpu_kernel() -> bool:
@@ -54,9 +54,9 @@ def compiled_area_attention(
 # Area attention (Li et al. 2019), scaled dot-product attention over areas of the memory.
 #
 # `AreaOptions` says which areas a layer forms, and `area_attention` is the function that every
-# layer calls. The layer itself is in `multihead`, and the cache that a decoder keeps is in
-# `memory`. Shapes: [...] batch and heads, Q queries, M = H*W items, R areas, E key width, V value
-# width.
+# layer calls. The layer itself, `MultiHeadAttention`, and the cache that a decoder keeps are in
+# `multihead.py`. Shapes: [...] batch and heads, Q queries, M = H*W items, R areas, E key width, V
+# value width.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
 """Backends that run models in this process or on a server, or answer from stored traces.
 
-`base` defines their interface.
+`backend.Backend` is their interface.
 """

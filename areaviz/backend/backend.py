@@ -154,9 +154,10 @@ OWN_WORK = Caller()
 
 
 class Backend(Protocol):
-    """Runs requests: in this process (`local`), on a server (`remote`), or from files (`replay`).
+    """Runs requests: in this process, on a server, or from files.
 
-    `cached` wraps any of them.
+    These are `LocalBackend`, `RemoteBackend` and `ReplayBackend`. `CachedBackend` wraps any of
+    them.
     """
 
     def models(self) -> dict[str, Card]:

@@ -89,7 +89,7 @@ class LayerMessage:
 
     Args:
         request: the request of the trace, for replicas that no longer have the trace.
-        key: the key of the trace, see `cached.make_cache_key`.
+        key: the key of the trace, see `make_cache_key`.
         site: the name of the attention map.
         layer: 0-based.
         caller: as in `TraceMessage`.

@@ -237,8 +237,8 @@ class BasePath:
 # Limits on the number of connections. An idle connection is closed to make room for a new one.
 #
 # The limit is on file descriptors, because they run out first. A connection takes one. A session
-# takes three more, which Streamlit frees only minutes after the visitor has left. This module
-# therefore asks the operating system for the number of open descriptors.
+# takes three more, which Streamlit frees only minutes after the visitor has left. The number of
+# open descriptors is therefore taken from the operating system.
 
 
 try:

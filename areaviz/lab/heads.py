@@ -99,7 +99,7 @@ def count_linked_words(trace: Trace, links: Links) -> LinkedCounts:
     """Return the counts of one translation.
 
     Args:
-        trace: Trace with a map of `SITE` whose memory is a text.
+        trace: Trace with a map of `LINKED_SITE` whose memory is a text.
         links: Links (source word, target word). Words are separated by spaces and counted from 0.
     """
     attention = trace.maps[LINKED_SITE]
@@ -394,10 +394,10 @@ def measure_heads_for_card(
     """Return a card's entry about heads: by site, the metrics `ON_CARDS` by layer and head.
 
     dependence_untrained is the largest value of any head of the site in the untrained network. The
-    metrics `BEFORE` also have their values in the untrained network, with the suffix _untrained.
-    dependence_diagonal is the value of a head that moves along the items. Both are in bits.
-    examples is the number of examples. Sites with a single query per example are left out, because
-    dependence on the query needs several queries.
+    metrics `UNTRAINED_FIGURES` also have their values in the untrained network, with the suffix
+    _untrained. dependence_diagonal is the value of a head that moves along the items. Both are in
+    bits. examples is the number of examples. Sites with a single query per example are left out,
+    because dependence on the query needs several queries.
     """
     trained = measure_heads(model, requests)
     untrained = measure_heads(model.make_untrained(), requests) if trained else {}
@@ -420,9 +420,9 @@ def measure_heads_for_card(
 
 
 def _measure_before_training(known: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metrics `BEFORE` of the untrained network, unless no top area has several items.
+    """Return the metrics `UNTRAINED_FIGURES` of the untrained network, with names in _untrained.
 
-    Their names end with _untrained.
+    If no top area has several items, return nothing.
     """
     if not any(any(row) for row in before["multi_share"] + known["multi_share"]):
         return {}
@@ -602,9 +602,9 @@ def measure_heads_at_places(
 # The best alignment of a translator, and its error on test captions next to baselines.
 #
 # Validation captions whose words were linked by hand choose the heads. There are four baselines:
-# the diagonal, a statistical aligner (`areaviz.lab.heads`), the untrained network with heads that
-# are chosen in the same way, and the position alone. Position alone uses the links that the chosen
-# heads make in another caption.
+# the diagonal, a statistical aligner (`areaviz.measures.alignment`), the untrained network with
+# heads that are chosen in the same way, and the position alone. Position alone uses the links that
+# the chosen heads make in another caption.
 
 
 VALIDATION = "validation captions"

@@ -366,7 +366,7 @@ def _choose_fastest_form(areas: AreaOptions) -> str:
 
 # Training in several processes of `torchrun`, each with its own batches and averaged gradients.
 #
-# Without `torchrun`, a process trains alone, and the functions of this module change nothing.
+# Without `torchrun`, a process trains alone, and the functions of this section change nothing.
 
 
 Made = TypeVar("Made")

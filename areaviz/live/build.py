@@ -71,7 +71,7 @@ FAMILIES = (
 )
 """All families that a page can run.
 
-Those with tokens are keys of `FAMILIES` in live/families.js.
+Those with tokens are keys of `FAMILIES` in live/text_decoders.js.
 """
 NEEDED: Mapping[str, tuple[Any, ...]] = {
     "key_mode": ("mean", "boundary"),
@@ -331,7 +331,7 @@ def render_what_if_panel() -> Markup:
 
 
 def render_why_panel() -> Markup:
-    """Return the panel that explains a weight. live/page/why.js fills it."""
+    """Return the panel that explains a weight. live/page/what_if.js fills it."""
     menus = []
     for name, label in (("why-area", "Area"), ("why-beside", "Compare with")):
         menus.append(_render_choice(name, label, (), ""))
@@ -490,7 +490,7 @@ def make_engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
 
 
 def collect_constants(trace: Trace) -> dict[str, Any]:
-    """Return the settings with which the engine makes payloads, see ribbon_payload.js.
+    """Return the settings with which the engine makes payloads, see payload_parts.js.
 
     Args:
         trace: any run of the model. Only the names of its fields are used.

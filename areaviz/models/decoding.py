@@ -478,7 +478,7 @@ GRAMMARS: Mapping[str, Callable[[Sequence[str], int], Grammar]] = {"trees": Tree
 """Functions that build a grammar from the label of every token and the id of the end symbol."""
 
 
-# Generation of outputs that follow a grammar, see `areaviz.models.decoding`.
+# Generation of outputs that follow a grammar.
 
 
 def constrain_to_grammar(

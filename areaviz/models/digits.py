@@ -193,7 +193,7 @@ class ItemsConfig:
     """The options of the network.
 
     Args:
-        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        kind: the pictures it reads, a key of `DIGIT_KINDS`.
         hard: whether to read one cell instead of the weighted sum of all cells.
         looks: number of steps.
         channels: number of feature channels.
@@ -290,7 +290,7 @@ class RamConfig:
     """The options of the network.
 
     Args:
-        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        kind: the pictures it reads, a key of `DIGIT_KINDS`.
         glimpses: glimpses at each digit.
         side: side of a patch, in pixels.
         scales: number of patches of a glimpse, each twice as wide as the previous one.
@@ -388,7 +388,7 @@ class DramConfig:
     """The options of the network.
 
     Args:
-        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        kind: the pictures it reads, a key of `DIGIT_KINDS`.
         digits: number of digits to read, with `glimpses` glimpses each.
         glimpses: glimpses at each digit.
         side: side of a patch, see `RamConfig`.
@@ -474,7 +474,7 @@ class StnConfig:
     """The options of the network.
 
     Args:
-        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        kind: the pictures it reads, a key of `DIGIT_KINDS`.
         attends: whether a spatial transformer precedes the reader. Without it, the reader gets the
             whole picture.
         side: side of the transformer's output, in pixels.
@@ -584,7 +584,7 @@ class RnnStnConfig:
     """The options of the network.
 
     Args:
-        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        kind: the pictures it reads, a key of `DIGIT_KINDS`.
         digits: number of digits to read, with one look each.
         side: side of a look's output, in pixels.
         extent: size of a look, as a fraction of the picture's sides.

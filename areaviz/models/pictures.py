@@ -359,8 +359,8 @@ _IN_BLOCK = {
 # The first encoder is small and trained here. The second one is ResNet-152 (He et al. 2016) up to
 # its stage res4, which the successors of Show, attend and tell use (Arslan et al. 2018, section 4).
 # It turns 224 x 224 pixels into 14 x 14 cells of 1024 features. Its weights have the names of
-# torchvision's file resnet152-*.pth, which this module reads without torchvision. The third encoder
-# is in `efficientnet`.
+# torchvision's file resnet152-*.pth, which is read here without torchvision. The third encoder is
+# `EfficientNetLite0`.
 #
 # Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, M = G * G cells.
 

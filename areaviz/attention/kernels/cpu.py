@@ -115,8 +115,7 @@ def _get_cache_folder() -> Path | None:
 
 # Area attention by the C kernel, for float32 and half precision on a CPU.
 #
-# This module brings the inputs of a call into the shapes of `areas.c`. The comment at the top of
-# that file explains the algorithm.
+# The inputs of a call are brought into the shapes of `areas.c`.
 #
 # Shapes: N rows (batch and heads together), Q queries, M items, P scores of a query (`areas.c`), S
 # shapes of an area, R areas, E key width, V value width, K rows of a mask.
@@ -191,7 +190,7 @@ class Call:
 def compute_on_cpu(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """Compute area attention: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
 
-    The call must be one that `supports` accepts.
+    The call must be one that `supports_cpu` accepts.
     """
     kernel = get_library()
     if kernel is None:

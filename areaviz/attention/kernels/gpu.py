@@ -24,7 +24,7 @@ from areaviz.attention.pooled import (
 
 # Area attention by FlexAttention (Dong et al. 2024, arXiv:2412.05496) over pooled keys and values.
 #
-# Each area has one key, which `pooled` computes. Masks and biases are functions of a logit's
+# Each area has one key, which `pooled.py` computes. Masks and biases are functions of a logit's
 # position instead of matrices [B, H, Q, R]. Fully masked blocks of logits are never computed. With
 # causality these are about half of all blocks: areas are sorted by shape, and the areas of one
 # shape end one after the other.

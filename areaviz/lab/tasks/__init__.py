@@ -1,18 +1,13 @@
 """The tasks that models are trained for, one file each, with training and evaluation.
 
 `TRAININGS` lists the classes that train a task, and `EVALUATIONS` lists the functions that
-measure its models. Both are import paths, so that only the chosen task is imported.
+measure its models. Both are import paths ("module:name"). Only the chosen task is imported, because
+a machine for training does not have the packages of every task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-# The classes that train the tasks.
-#
-# Only the chosen task is imported, by its import path ("module:name"), because a machine for
-# training does not have the packages of every task.
-
 
 TRAININGS: Mapping[str, str] = {
     "translation": "areaviz.lab.tasks.translation:Translation",
@@ -28,10 +23,6 @@ TRAININGS: Mapping[str, str] = {
     "encoder": "areaviz.lab.tasks.picture_encoder:EncoderTask",
 }
 """The class that trains a task, by the name of the task in recipes."""
-
-
-# The functions that measure the tasks' models, by their import paths ("module:name").
-
 
 EVALUATIONS: Mapping[str, str] = {
     "translation": "areaviz.lab.tasks.translation:evaluate_translation",

@@ -281,8 +281,8 @@ class CaptionsConfig(TrainConfig):
         entropy: Weight of the entropy of hard attention. It keeps the choices of cells varied.
         captions_each: Captions per picture in an update. 0 uses all of them.
         any_true: Whether a scene is trained with all its `clear_sentences` instead of only its own.
-        told: Weight of the loss that supervises attention with gold boxes, see `told_attention`. 0
-            turns it off.
+        told: Weight of the loss that supervises attention with gold boxes, see `compute_told_loss`.
+            0 turns it off.
         told_head: Layer and number of the supervised head, counted from 0.
     """
 

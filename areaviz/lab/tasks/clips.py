@@ -145,7 +145,8 @@ def _require_file(path: Path) -> Path:
 
 # Clips with sentences for the training of video captioners: moving digits, or films of people.
 #
-# To add a kind of clips, write a class with the methods of `Clips` and add one line to `CLIPS`.
+# To add a kind of clips, write a class with the methods of `Clips` and add one line to
+# `CLIP_KINDS`.
 # Shapes: N clips, F frames, S side in pixels.
 
 
@@ -313,7 +314,7 @@ class VideoConfig(TrainConfig):
     """The recipe of a watcher.
 
     Args:
-        clips: Kind of clips, a key of `CLIPS`.
+        clips: Kind of clips, a key of `CLIP_KINDS`.
         batch: Clips per update.
         label_smoothing: Label smoothing for the next word, 0 to 1.
     """

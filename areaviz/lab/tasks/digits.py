@@ -122,9 +122,9 @@ class DigitsConfig(TrainConfig):
     """The recipe of a digit reader.
 
     Args:
-        network: A key of `NETWORKS`.
+        network: A key of `DIGIT_NETWORKS`.
         batch: Pictures per update.
-        drawn: Number of digits that `data/strokes.py` draws in addition to MNIST's digits.
+        drawn: Number of digits that are drawn in addition to MNIST's digits.
         early: Weight of the cross-entropy before the last step of reading.
         reward: Reward of a step, see `compute_reading_loss`.
         start_run: Name of the run whose best weights this run starts from, or "" for none. Models

@@ -240,7 +240,7 @@ class PictureTranslationConfig(TrainConfig):
         pictures: "photos" or "scenes".
         encoder_run: Name of the run whose picture encoder is loaded and frozen.
         views: Number of versions of each training photo that the encoder encodes.
-        mixture: Share of the batches of each kind in `KINDS`.
+        mixture: Share of the batches of each kind in `BATCH_KINDS`.
         hide: Probability of masking a source word that the picture may show.
         batch: Examples per update.
         vocabulary: Largest number of items in the tokenizer.
@@ -423,7 +423,7 @@ class TestedWord:
 
 
 def choose_tested_words(scenes: Sequence[Scene], kind: str) -> list[TestedWord]:
-    """Return the tested word of each scene, for a kind of `KINDS`.
+    """Return the tested word of each scene, for a kind of `WORD_KINDS`.
 
     Scenes without such a word are left out.
     """

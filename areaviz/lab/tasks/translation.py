@@ -81,7 +81,7 @@ class TranslationConfig(TrainConfig):
         label_smoothing: Label smoothing for the next token, 0 to 1.
         source: Language of the sources.
         target: Language of the targets.
-        made: Names of made pairs that are added to the training pairs, see `sentence_pairs`.
+        made: Names of made pairs that are added to the training pairs, see `read_made`.
         sampling: Exponent of subword sampling, see `SampledPairs`. 0 turns sampling off and uses
             the most probable subwords.
         start_run: Name of the run whose best weights this run starts from, or "" for none.
