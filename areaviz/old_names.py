@@ -9,10 +9,12 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
 
 
 def old_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
@@ -46,8 +48,12 @@ PROMISED_PATHS: Mapping[str, str] = {
 """Import paths of version 0.2 that extensions may rely on, and the modules that replace them."""
 
 
-class PromisedPaths(MetaPathFinder, Loader):
-    """Finds a module by its promised path, where no module has this path any more."""
+class PromisedPaths:
+    """Finds a module by its promised path, where no module has this path any more.
+
+    It has the methods of a finder and a loader, but not their base classes, whose import takes as
+    long as the rest of `import areaviz`.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -55,7 +61,11 @@ class PromisedPaths(MetaPathFinder, Loader):
         """Return how to import a promised path, or a package that only promised paths need."""
         if not any(old == name or old.startswith(f"{name}.") for old in PROMISED_PATHS):
             return None
-        return ModuleSpec(name, self, is_package=name not in PROMISED_PATHS)
+        loader = cast("Loader", self)
+        return ModuleSpec(name, loader, is_package=name not in PROMISED_PATHS)
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Let Python create the module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Put the new module in the place of the promised one."""

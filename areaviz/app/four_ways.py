@@ -121,7 +121,7 @@ class PictureKind:
     """A kind of pictures that models read.
 
     Args:
-        kind: a key of `digit_scenes.KINDS`.
+        kind: a key of `DIGIT_KINDS`.
         title: the displayed name.
         samples: the kind of the sample pictures.
         first: the sample that is shown first.

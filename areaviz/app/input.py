@@ -316,7 +316,7 @@ def draw_picture_input(
 
     Args:
         page: its state has the picture.
-        kinds: the kinds of samples to offer, see `picture_samples.KINDS`.
+        kinds: the kinds of samples to offer, see `SAMPLE_KINDS`.
         first: the name of the first sample.
         place: where to draw the choice of the source; None draws it above the pictures.
         samples: where to draw the samples; None draws them below.

@@ -18,7 +18,7 @@ from areaviz.samples.paths import FORMS
 # The tables of trained key variants: the networks that each table compares, and its explanation.
 #
 # A form is a way to make the keys of areas. The runs of a table are recipes of `configs/table`.
-# Their figures are in `checkpoints/tables`, and `areaviz.app.key_forms` reads them.
+# Their figures are in `checkpoints/tables`.
 
 
 TITLES: Mapping[str, str] = {

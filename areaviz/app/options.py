@@ -46,7 +46,7 @@ def shorten_titles(cards: Mapping[str, Card]) -> dict[str, str]:
     return titles
 
 
-# The shared widgets of forms: model, decoding, largest area, and comparison.
+# The widgets, and the state that they show.
 
 
 AS_TRAINED = 0
@@ -67,8 +67,7 @@ class ModelState(State):
     """The state of a page that runs a model: the model and its options."""
 
     model: str = ""
-    # The kind of pictures for which the model was selected, see
-    # `model_choice.select_model_for_picture`.
+    # The kind of pictures for which the model was selected, see `select_model_for_picture`.
     model_kind: str = ""
     method: str = METHODS[0]
     beam: int = 4

@@ -365,7 +365,7 @@ def draw_traces(
         backend: runs the requests.
         cards: the cards of the models.
         requests: the requests.
-        say: the sentence about a trace, see `explore.draw_results`.
+        say: the sentence about a trace, see `draw_results`.
         complete: adds known facts about its input to a trace.
         name: returns the title of a request.
     """
@@ -398,7 +398,7 @@ def draw_explored(
 ) -> None:
     """Explore traces. The first one, that of `request`, is also shown with the user's changes.
 
-    A link restores the request `link`. The other arguments are those of `explore.draw_results`.
+    A link restores the request `link`. The other arguments are those of `draw_results`.
     """
     run = run_experiment(page, backend, request, traces[0])
     if run.runs:

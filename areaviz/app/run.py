@@ -149,12 +149,12 @@ def is_drawing_page() -> bool:
     return get_script_run_ctx(suppress_warning=True) is not None
 
 
-# Frees the memory of a session soon after its user has left.
+# Freeing of the memory of a session soon after its user has left.
 #
 # Streamlit keeps the session of a closed page, with its files and results, so that a page that lost
 # its connection can get it back. The session expires after two minutes, but Streamlit only checks
-# that when another user leaves. This module therefore closes the session shortly before it expires,
-# by Streamlit's public `close_session`.
+# that when another user leaves. The session is therefore closed here shortly before it expires, by
+# Streamlit's public `close_session`.
 
 
 CLOSING_SHARE = 5 / 6

@@ -82,7 +82,7 @@ def write_in_language(code: str) -> Iterator[None]:
 
 
 def sentence(english: str, /, **values: object) -> str:
-    """Return a text of the catalogue in the language of the page; see `translated`."""
+    """Return a text of the catalogue in the language of the page; see `translate`."""
     return translate(english, get_language(), **values)
 
 

@@ -18,7 +18,7 @@ from areaviz.trace.areas import Area, AreaGrid
 # The misprints of the papers on areas, computed as printed and as corrected (docs/misprints.md).
 #
 # A18 is the first version of the paper (2018), and A19 is the published version (Li et al. 2019).
-# The misprints of the survey are in `areaviz.learn.arithmetic`.
+# The misprints of the survey are in the last section.
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def compute_area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 def compute_padded_table(x_HWD: Floats) -> Floats:
     """Return the summed area table, with zeros above and to the left: [H+1, W+1, D]."""
-    # Use the precision of the memory, because `rounding` measures the rounding errors.
+    # Use the precision of the memory, because the lessons measure its rounding errors.
     along_rows = np.cumsum(x_HWD, axis=1, dtype=x_HWD.dtype)
     summed = np.cumsum(along_rows, axis=0, dtype=x_HWD.dtype)
     return np.pad(summed, ((1, 0), (1, 0), (0, 0)))

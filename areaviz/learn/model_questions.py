@@ -50,7 +50,7 @@ from areaviz.trace.request import RATE, Request
 
 # Three runs for the debate: unchanged, with an area banned, and with a word hidden.
 #
-# Both runs are computed with the model of the sentence. No result is written down here.
+# The changed runs are computed with the model of the sentence. No result is written down here.
 
 
 DEBATED_TEXT = "A young woman in a blue dress is reading a book."

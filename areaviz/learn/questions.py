@@ -1,7 +1,8 @@
 """The registry of all questions in their order, and their data for the browser.
 
-The texts of a question are in `texts/NAME.toml`, and a module in `ask` computes its numbers. All
-answers are computed from models, stored traces or the arithmetic of the lessons.
+The texts of a question are in `texts/NAME.toml`, and a function such as `make_work_question`
+computes its numbers. All answers are computed from models, stored traces or the arithmetic of the
+lessons.
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ def _make_too_large_error(name: str) -> InputError:
 
 # The kinds of JSON files with rated outputs.
 #
-# To add a kind, write a module that reads it and add a line to `KINDS`.
+# To add a kind, write a function that reads it and add a line to `KINDS`.
 
 
 Entry = tuple[str, Any]

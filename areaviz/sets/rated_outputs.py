@@ -34,8 +34,8 @@ from areaviz.trace.errors import InputError, shorten
 
 # Outputs that raters or metrics judged, read from the files of several tools.
 #
-# Each reader returns `RatedSegment`s. This module turns them into the columns of a dataset, and
-# `areaviz/sets/notes/marot.py` turns them into ratings.
+# Each reader returns `RatedSegment`s. The functions below turn them into the columns of a dataset,
+# and `areaviz/sets/notes/marot.py` turns them into ratings.
 
 
 HUMAN_RATER = "human"

@@ -157,8 +157,8 @@ _SETS = {"srcset": SOURCE, "refset": REFERENCE, "tstset": OUTPUT}
 def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
     """Read the segments of one side of a test set in WMT's SGM.
 
-    SGM is not XML, because an ampersand need not be escaped. Its few tags are therefore parsed by
-    this module. A file can contain the outputs of several systems, one after another.
+    SGM is not XML, because an ampersand need not be escaped. Its few tags are therefore parsed
+    here. A file can contain the outputs of several systems, one after another.
 
     Raises:
         InputError: the file has no segments, or they are damaged.

@@ -177,7 +177,7 @@ def _update_choice(**changes: Any) -> None:
 # The choice of the dataset: a sample, uploaded files, or a folder on this machine.
 #
 # An uploaded dataset is kept with the session. It is also kept with its analysis
-# (`analysis_history.save_to_history`), so that returning users find it.
+# (`save_to_history`), so that returning users find it.
 
 
 # Keys of widgets.

@@ -336,7 +336,7 @@ def count_unique_words(words_E: Sequence[list[str]]) -> np.ndarray[tuple[int], n
     return np.array([sum(frequency[word] == 1 for word in words) for words in words_E], np.int64)
 
 
-# Conditions, which are properties of examples that are known without the output.
+# All conditions that a list of examples offers, from its texts, measures and metadata.
 #
 # Words of the output are not conditions. A wrong word in the output would otherwise explain itself.
 
