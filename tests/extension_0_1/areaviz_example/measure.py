@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from areaviz.samples.dataset import Example
-from areaviz.sets.measures import OwnMeasure
+from areaviz.analysis.measure import OwnMeasure
+from areaviz.data.examples import Example
 from areaviz.trace.record import Trace
 
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Bar, Figure
 
 from areaviz import Focus, Trace, item_shares
-from areaviz.draw.theme import Drawing, axis, print_figure, screen_figure
-from areaviz.draw.view import Table, caption, view
+from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.theme import Drawing, axis, print_figure, screen_figure
 
 
 @dataclass(frozen=True, slots=True, eq=False)
