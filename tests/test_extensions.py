@@ -34,14 +34,14 @@ from areaviz.sets.measures import MEASURES, compute_metrics
 from areaviz.backend.local import LocalBackend
 from areaviz.cli import main
 from areaviz.samples.dataset import Example
-from areaviz.trace import codec
+from areaviz.trace.file import load
 from areaviz.trace.document import validate
-from areaviz.views import VIEWS
+from areaviz.show.views import VIEWS
 
 main(["trace", "example-mirror", "A small dog runs", "mirror.npz", "--checkpoints", "none"])
 """
 SHOWN = """
-trace = codec.load("mirror.npz")
+trace = load("mirror.npz")
 validate(trace)
 print(json.dumps({
     "views": [*VIEWS][-2:],
