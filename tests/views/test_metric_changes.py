@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from areaviz.draw.charts import change_bars
 from areaviz.draw.theme import ACCENT, SECOND
-from areaviz.sets.app.opening import change_bars
 
 CHANGES = [-20.0, -5.0, 0.0, 0.0, 7.5]
 TEXTS = ["a <b>", "b", "c", "d", "e"]
