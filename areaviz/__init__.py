@@ -10,7 +10,7 @@ set as a frame of pandas. Problems raise `InputError` or `BackendError`, with a
 message that says what to do.
 
 Five files show how areaviz works. Read `trace/record.py`, `attention/area.py`,
-`show/ribbon/ribbon.py`, `lab/tasks/translation.py` and `app/translate_picture.py` in this order.
+`views/ribbon/ribbon.py`, `lab/tasks/translation.py` and `app/translate_picture.py` in this order.
 """
 
 from collections.abc import Mapping

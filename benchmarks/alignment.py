@@ -12,7 +12,7 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from areaviz.lab.sentences import read_gold, read_system
+from areaviz.lab.multi30k import read_gold, read_system
 from areaviz.measures.alignment import count_links
 
 GOLD = "hansards_en_fr"

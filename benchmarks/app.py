@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser
 
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
 from benchmarks.browser import chromium, first_view, heap, hovers_and_switches, opened
 from benchmarks.random_attention import (
     HEADS,

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.show.ribbon.ribbon import find_top_queries
 from areaviz.trace.areas import (
     AreaGrid,
     FloatArray,
@@ -31,6 +30,7 @@ from areaviz.trace.areas import (
     rank_areas,
     sum_coverage,
 )
+from areaviz.views.ribbon.ribbon import find_top_queries
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.what_if import seconds
 

@@ -28,10 +28,10 @@ from PIL import Image
 
 from areaviz.draw.select import CANVAS, list_sites
 from areaviz.draw.view import View
-from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 
 OPENINGS = Path("assets/openings")
 MOST = 24

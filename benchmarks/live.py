@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.lab.sentences import read_captions
+from areaviz.lab.multi30k import read_captions
 from areaviz.live.build import LiveModel
 from areaviz.models import MODELS
 from areaviz.samples.paths import CHECKPOINTS, find_data_folder

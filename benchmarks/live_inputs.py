@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from areaviz.cards.card import read_card
-from areaviz.lab.sentences import read_captions
+from areaviz.lab.multi30k import read_captions
 from areaviz.lab.tasks.stories import read_questions
 from areaviz.media.pictures import decode_picture
 from areaviz.samples.digits import compose_scenes, draw_digits

@@ -50,8 +50,8 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "safetensors.torch": _TORCH,
     "transformers": ("areaviz.adapters",),
     "timm": ("areaviz.adapters",),
-    "plotly": ("areaviz.draw", "areaviz.show"),
-    "matplotlib": ("areaviz.draw", "areaviz.show"),
+    "plotly": ("areaviz.draw", "areaviz.views"),
+    "matplotlib": ("areaviz.draw", "areaviz.views"),
     "streamlit": (
         "areaviz.app",
         "areaviz.gateway",

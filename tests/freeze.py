@@ -69,13 +69,13 @@ from areaviz.page.content import POINTED
 from areaviz.page.page import export
 from areaviz.samples.paths import ASSETS, CHECKPOINTS, HERO, HOME, OPENINGS
 from areaviz.sets.app.state import AnalyseState
-from areaviz.show.message import serialise_payload
-from areaviz.show.views import KINDS, VIEWS
 from areaviz.site.home import list_stored_traces
 from areaviz.site.pages import make_site
 from areaviz.trace.file import load
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import FOCUS, REQUEST, Focus, Request, to_params
+from areaviz.views.message import serialise_payload
+from areaviz.views.views import KINDS, VIEWS
 from tests.api_reference import reference
 from tests.test_registry import NAMES, asked
 

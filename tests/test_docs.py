@@ -12,8 +12,8 @@ import pytest
 from areaviz import __version__
 from areaviz.app.page import HIDDEN_PARAMS, TITLES
 from areaviz.cli import list_commands
-from areaviz.show.views import VIEWS
 from areaviz.trace.request import from_params
+from areaviz.views.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "benchmarks/README.md"]

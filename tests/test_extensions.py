@@ -36,7 +36,7 @@ from areaviz.cli import main
 from areaviz.samples.dataset import Example
 from areaviz.trace.file import load
 from areaviz.trace.document import validate
-from areaviz.show.views import VIEWS
+from areaviz.views.views import VIEWS
 
 main(["trace", "example-mirror", "A small dog runs", "mirror.npz", "--checkpoints", "none"])
 """

@@ -14,9 +14,9 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card, read_card
 from areaviz.samples.digits import compose_scenes, draw_digits
-from areaviz.show.looks.looks import CONTEXT, GLIMPSES, TRANSFORMER, compute_centres
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Picture, Request
+from areaviz.views.looks.looks import CONTEXT, GLIMPSES, TRANSFORMER, compute_centres
 
 CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
 CARDS = [read_card(path) for path in sorted(CHECKPOINTS.glob("*/card.json"))]

@@ -38,7 +38,6 @@ from areaviz.page.page import export, write_python_lines
 from areaviz.samples.sample_sets import SAMPLE_SETS
 from areaviz.sets.measures import MEASURES
 from areaviz.sets.run import run_examples
-from areaviz.show.views import VIEWS, find_kind
 from areaviz.trace import file as codec
 from areaviz.trace import query
 from areaviz.trace.changes import Hide
@@ -48,6 +47,7 @@ from areaviz.trace.file import open_trace
 from areaviz.trace.kinds import KINDS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request, from_params, to_params
+from areaviz.views.views import VIEWS, find_kind
 from tests.kinds import CASES, Case, write_checkpoints
 from tests.sampled import sampled
 from tests.server.models import TOKEN

@@ -9,9 +9,9 @@ import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
 
 from areaviz.samples.paths import HERO
-from areaviz.show.message import choose_first_focus
 from areaviz.trace import file
 from areaviz.trace.query import top_areas
+from areaviz.views.message import choose_first_focus
 from tests.sampled import sampled
 
 ROOT = Path(__file__).parents[1]

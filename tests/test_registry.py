@@ -25,11 +25,11 @@ from areaviz.samples.own_media import (
     list_picture_names,
 )
 from areaviz.samples.reasoning import POINTS, SENTENCES, STORIES, separate_punctuation
-from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.document import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.views import VIEWS
 from tests.pages import folder
 from tests.sampled import sampled
 

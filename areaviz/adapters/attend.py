@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters import pictures, transformers
+from areaviz.adapters import pictures
 from areaviz.adapters.heads import (
     CROSS,
     DECODER,
@@ -38,6 +38,7 @@ from areaviz.adapters.run import (
     to_trace,
 )
 from areaviz.adapters.texts import Texts, has_pictures, is_chat, make_chat_inputs
+from areaviz.adapters.transformers_models import attend_transformers, fits_transformers
 from areaviz.trace.arrays import AREA_SIZE, make_text_field
 from areaviz.trace.errors import InputError, check_text
 from areaviz.trace.record import Field, Trace
@@ -197,7 +198,7 @@ class Adapter:
 
 # The first adapter that fits is used. The last one fits every module.
 ADAPTERS: tuple[Adapter, ...] = (
-    Adapter(transformers.fits_transformers, transformers.attend_transformers),
+    Adapter(fits_transformers, attend_transformers),
     Adapter(pictures.fits_timm, pictures.attend_timm),
     Adapter(fits_module, attend_module),
 )

@@ -14,7 +14,6 @@ from typing import Any, Self
 import torch
 from PIL import Image
 
-from areaviz.adapters import transformers
 from areaviz.adapters.loading import (
     Loaded,
     check_folder,
@@ -28,7 +27,7 @@ from areaviz.adapters.loading import (
 )
 from areaviz.adapters.run import Options, inference_mode
 from areaviz.adapters.texts import write_chat
-from areaviz.adapters.transformers import continue_text, generate_tokens
+from areaviz.adapters.transformers_models import attend_transformers, continue_text, generate_tokens
 from areaviz.cards.card import Card
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError, InputErrorWithAdvice, Way
@@ -330,7 +329,7 @@ class FolderModel:
             few = replace(options, steps=ANSWER_STEPS)
             given = make_vision_inputs(self.loaded, request.picture, request.text, few)
             options = replace(options, target=None)
-        found = transformers.attend_transformers(self.loaded.model, given, options)
+        found = attend_transformers(self.loaded.model, given, options)
         details = {"device": self.loaded.model.device.type, **found.details}
         if "target" in self.card.can and request.target is None:
             # A decoder reads its own text from the previous call as a given text.

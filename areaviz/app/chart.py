@@ -44,14 +44,14 @@ from areaviz.draw.theme import (
 from areaviz.draw.view import Download, ScreenFigure, Table, View
 from areaviz.samples.own_media import CLIP_SAMPLES, SOUND_SAMPLES
 from areaviz.samples.reasoning import MOST
-from areaviz.show.facts.facts import make_hops_payload
-from areaviz.show.message import serialise_payload
-from areaviz.show.points.points import choose_first_step, make_points_payload
-from areaviz.show.views import KINDS, VIEWS, find_kind
 from areaviz.trace.changes import Hide
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.facts.facts import make_hops_payload
+from areaviz.views.message import serialise_payload
+from areaviz.views.points.points import choose_first_step, make_points_payload
+from areaviz.views.views import KINDS, VIEWS, find_kind
 
 # Detection of German texts among English ones, by the most frequent words of both languages.
 

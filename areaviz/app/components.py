@@ -24,17 +24,17 @@ from areaviz.app.texts import get_language
 from areaviz.cards.card import read_card
 from areaviz.draw.view import Animation
 from areaviz.samples.paths import find_checkpoints_folder
-from areaviz.show.grid.grid import make_grid_payload
-from areaviz.show.looks.looks import DigitReading, encode_looks, make_readings_payload
-from areaviz.show.message import OPENS_AT, serialise_payload
-from areaviz.show.parts import COMPONENTS, TEXTS, read_parts
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
-from areaviz.show.sound.sound import encode_sound_as_data_url, make_hearing_payload
-from areaviz.show.strip.strip import encode_frames, make_strip_payload
-from areaviz.show.tree.tree import choose_first_step, make_tree_payload
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Clip, Focus, Sound
+from areaviz.views.grid.grid import make_grid_payload
+from areaviz.views.looks.looks import DigitReading, encode_looks, make_readings_payload
+from areaviz.views.message import OPENS_AT, serialise_payload
+from areaviz.views.parts import COMPONENTS, TEXTS, read_parts
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
+from areaviz.views.sound.sound import encode_sound_as_data_url, make_hearing_payload
+from areaviz.views.strip.strip import encode_frames, make_strip_payload
+from areaviz.views.tree.tree import choose_first_step, make_tree_payload
 
 # Mounting of the browser components in Streamlit.
 

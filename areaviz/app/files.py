@@ -35,12 +35,12 @@ from areaviz.live.build import LiveModel, check_live, make_live_page
 from areaviz.page.content import PageOptions
 from areaviz.page.page import check_page, make_file_stem, make_page, write_python_lines
 from areaviz.samples.paths import find_checkpoints_folder
-from areaviz.show.views import VIEWS
 from areaviz.trace.arrays import from_npz, holds_trace, make_example_file, open_npz
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.file import OPERATOR, open_trace, trace_to_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 
 # The live page of the model that a page shows, written when the user asks for it.
 

@@ -25,9 +25,9 @@ from areaviz.cards.tasks import TASKS
 from areaviz.draw.select import list_sites
 from areaviz.samples.own_media import PICTURE_SAMPLES, list_picture_names
 from areaviz.samples.paths import CARDS
-from areaviz.show.looks.looks import TRANSFORMER, DigitReading, count_steps
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture, Request
+from areaviz.views.looks.looks import TRANSFORMER, DigitReading, count_steps
 
 # The form of Four ways to look: the picture, and whether glimpses are sampled.
 

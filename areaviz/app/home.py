@@ -29,8 +29,6 @@ from areaviz.app.run import list_missing_models
 from areaviz.app.texts import sentence, show_errors
 from areaviz.cards.tasks import TASKS
 from areaviz.samples.paths import APP, CARDS, CHECKPOINTS_SETTING, HERO, to_get_models
-from areaviz.show.looks.looks import count_steps, draw_picture_at_step, get_picture
-from areaviz.show.message import OPENS_AT, choose_first_focus
 from areaviz.texts.catalogue import message
 from areaviz.trace import file
 from areaviz.trace.areas import Area
@@ -39,6 +37,8 @@ from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, to_params
 from areaviz.trace.safe_files import write_whole
+from areaviz.views.looks.looks import count_steps, draw_picture_at_step, get_picture
+from areaviz.views.message import OPENS_AT, choose_first_focus
 
 # The CSS of Home: its title, its tiles, and its link that looks like a button.
 

@@ -55,11 +55,11 @@ from areaviz.backend.backend import Backend
 from areaviz.cards.card import Card
 from areaviz.draw.select import get_layer_noun, list_sites, match_characters
 from areaviz.samples.paths import to_get_models
-from areaviz.show.views import VIEWS
 from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.views import VIEWS
 
 # Exploring traces: the card with the picture, the tabs below it, the files and the link.
 #

@@ -60,8 +60,6 @@ from areaviz.draw.comparison import (
 from areaviz.draw.labels import escape_controls
 from areaviz.draw.theme import WIDE, find_common_top, relabel_for_width
 from areaviz.draw.view import View, figure_caption
-from areaviz.show.message import choose_first_item
-from areaviz.show.why import Question, find_heaviest_head, list_candidates, make_weight_view
 from areaviz.trace.derived import (
     WAYS,
     Logits,
@@ -73,6 +71,8 @@ from areaviz.trace.derived import (
 from areaviz.trace.query import find_smallest_area_size
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.message import choose_first_item
+from areaviz.views.why import Question, find_heaviest_head, list_candidates, make_weight_view
 
 # The sections below the picture of a result: tabs that are drawn when they are opened.
 

@@ -51,13 +51,13 @@ from areaviz.media.clips import (
 from areaviz.media.sounds import MAX_SOUND_MEGABYTES, SOUND_FORMATS_TEXT, decode_sound
 from areaviz.samples.own_media import CLIP_SAMPLES, SOUND_SAMPLES, get_clip_sample, get_sound_sample
 from areaviz.samples.reasoning import POINT_KINDS, POINTS, SENTENCES, STORIES, separate_punctuation
-from areaviz.show.sound.sound import GOLD_TIMES
-from areaviz.show.strip.strip import GOLD_FRAMES
 from areaviz.trace.changes import Share
 from areaviz.trace.errors import InputError
 from areaviz.trace.kinds import EXPECTED, EXTENT, GOLD, format_points, read_tree, split_story
 from areaviz.trace.record import Trace
 from areaviz.trace.request import SECONDS, Focus, Request
+from areaviz.views.sound.sound import GOLD_TIMES
+from areaviz.views.strip.strip import GOLD_FRAMES
 
 # The form of Reason: a story with a question, points, or a sentence, depending on the model.
 

@@ -31,10 +31,10 @@ from areaviz.samples.own_media import (
     list_picture_names,
 )
 from areaviz.samples.scenes import COLOURS, MASK
-from areaviz.show.message import OPENS_AT
 from areaviz.trace.query import find_words, item_shares
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus, Picture, Request
+from areaviz.views.message import OPENS_AT
 
 # The form of Translate with a picture: picture, sentence, and the pictures to compare.
 

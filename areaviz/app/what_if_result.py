@@ -26,10 +26,10 @@ from areaviz.measures.faithfulness import (
     join_items,
     measure_faithfulness,
 )
-from areaviz.show.views import PAIRS
 from areaviz.trace.query import format_given_output, is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.views import PAIRS
 
 # A word and an alternative: the probabilities of both, before and after the changes.
 

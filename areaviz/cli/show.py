@@ -16,7 +16,6 @@ from areaviz.media.formats import PICTURE
 from areaviz.page.content import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
 from areaviz.page.page import ENDINGS, PageServer, make_page
 from areaviz.page.page import export as export_trace
-from areaviz.show.views import VIEWS
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES
 from areaviz.trace.arrays import holds_trace, open_npz
 from areaviz.trace.changes import parse_ranges
@@ -24,6 +23,7 @@ from areaviz.trace.errors import READINGS, InputError, check_choice
 from areaviz.trace.file import OPERATOR, load, read_version, refuse_damage
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.views import VIEWS
 
 # `show TRACE` opens a saved trace in the browser, and `export TRACE FILE` writes it to a file.
 

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import ceil, floor, isfinite, log10
+from typing import TYPE_CHECKING
 
-from matplotlib import font_manager
-from matplotlib.ft2font import FT2Font
+if TYPE_CHECKING:
+    from matplotlib.ft2font import FT2Font
 
 # Numbers in print: a minus sign instead of a hyphen, and a dash for a missing number.
 
@@ -137,6 +138,9 @@ def _replace_undrawable_character(character: str) -> str:
 
 @cache
 def _print_font() -> FT2Font:
+    # Imported here, because commands that draw nothing need labels, too.
+    from matplotlib import font_manager
+
     return font_manager.get_font(font_manager.findfont("DejaVu Sans"))
 
 

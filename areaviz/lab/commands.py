@@ -25,7 +25,7 @@ from areaviz.backend.backend import (
     find_model,
     open_backend,
 )
-from areaviz.lab.sentences import get_multi30k
+from areaviz.lab.multi30k import get_multi30k
 from areaviz.measures.alignment import SITE, Linked, best_alignment
 from areaviz.samples.paths import (
     ASSETS,

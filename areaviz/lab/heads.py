@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.cards.card import Card, read_card
-from areaviz.lab.sentences import Pair, read_linked, read_split
+from areaviz.lab.multi30k import Pair, read_linked, read_split
 from areaviz.measures.alignment import (
     Aligner,
     Chosen,

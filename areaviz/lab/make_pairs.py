@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from areaviz.cards.card import read_card
+from areaviz.lab.multi30k import Pair, read_split
 from areaviz.lab.pictures import read_photos
-from areaviz.lab.sentences import Pair, find_made_pairs, read_split, write_made
+from areaviz.lab.sentences import find_made_pairs, write_made
 from areaviz.models.base import choose_device
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.paths import find_data_folder

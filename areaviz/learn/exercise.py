@@ -16,13 +16,13 @@ from areaviz.app.page import build_link_params, make_names_unique
 from areaviz.app.run import get_backend
 from areaviz.app.texts import escape_markdown, get_language_params, sentence, show_errors
 from areaviz.learn.tour import format_percent, get_span_text
-from areaviz.show.message import SITE, choose_first_focus
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request, from_params
+from areaviz.views.message import SITE, choose_first_focus
 
 EXERCISE_PARAM = "exercise"
 """The URL parameter with which an exercise opens."""

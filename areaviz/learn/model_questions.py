@@ -40,13 +40,13 @@ from areaviz.samples.own_media import (
 )
 from areaviz.samples.paths import HERO
 from areaviz.samples.scenes import Scene
-from areaviz.show.message import SITE
 from areaviz.trace import file
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.changes import Hide, Weigh
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import RATE, Request
+from areaviz.views.message import SITE
 
 # Three runs for the debate: unchanged, with an area banned, and with a word hidden.
 #

@@ -24,13 +24,13 @@ from areaviz.learn.model_questions import (
     run_debate,
 )
 from areaviz.learn.tour import format_percent, get_span_text, list_top_areas
-from areaviz.show.message import SITE, choose_first_focus
 from areaviz.texts.catalogue import message, use_decimal_mark
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import SITE, choose_first_focus
 
 # The plan of 45 minutes: what a class does, links into the app, and folded answers.
 #

@@ -16,13 +16,13 @@ from areaviz.app.result import get_last_result
 from areaviz.app.run import get_backend
 from areaviz.app.texts import add_language, sentence
 from areaviz.samples.reasoning import STORIES
-from areaviz.show.message import SITE, choose_first_focus, choose_first_item
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.query import Attended, find_words, top_areas
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import SITE, choose_first_focus, choose_first_item
 
 # The words and places of a trace, as the tour and the teacher's page write them.
 

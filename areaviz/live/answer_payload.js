@@ -1,4 +1,4 @@
-// Messages of a trace for the components `points`, `hops` and `looks`, as in areaviz/show:
+// Messages of a trace for the components `points`, `hops` and `looks`, as in areaviz/views:
 // points/points.py, facts/facts.py and looks/looks.py.
 
 import { readChanges } from './interventions.js';

@@ -40,13 +40,6 @@ from areaviz.page.content import (
 )
 from areaviz.page.page import collect_page_content, make_mount_script, make_page_style
 from areaviz.samples.reasoning import MOST
-from areaviz.show.grid.grid import COARSE, KEPT, OVERLAPS, SHOWN, SURE, WANTED
-from areaviz.show.grid.grid import TOP as TOP_RECTANGLES
-from areaviz.show.looks.looks import LOOK_DESCRIPTIONS
-from areaviz.show.message import make_title
-from areaviz.show.parts import join_modules, read_parts, read_text, without_comments
-from areaviz.show.ribbon.ribbon import ENTRIES, ROOMY
-from areaviz.show.ribbon.table import MAX_RATIO, MAX_WORK, TOP
 from areaviz.trace.areas import MAX_OVERLAP
 from areaviz.trace.derived import remove_best
 from areaviz.trace.document import request_entry
@@ -54,6 +47,13 @@ from areaviz.trace.errors import MAX_CODE_POINTS, InputError
 from areaviz.trace.query import EVEN_SHARE, MASSES, SINK
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture
+from areaviz.views.grid.grid import COARSE, KEPT, OVERLAPS, SHOWN, SURE, WANTED
+from areaviz.views.grid.grid import TOP as TOP_RECTANGLES
+from areaviz.views.looks.looks import LOOK_DESCRIPTIONS
+from areaviz.views.message import make_title
+from areaviz.views.parts import join_modules, read_parts, read_text, without_comments
+from areaviz.views.ribbon.ribbon import ENTRIES, ROOMY
+from areaviz.views.ribbon.table import MAX_RATIO, MAX_WORK, TOP
 
 # The models that a live page can run, and the data that its engine needs.
 #
@@ -472,7 +472,7 @@ def _make_stored_payloads(
 
 def make_page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the page's script: components, panels, and the code that runs the engine."""
-    shared = "\n".join(map(read_text, ("show/message.js", "page/panels.js")))
+    shared = "\n".join(map(read_text, ("views/message.js", "page/panels.js")))
     live = join_modules(PAGE)
     own = without_comments(f"{make_mount_script(kinds)}\n{shared}")
     return f"{own}\n{live}\nawait openLivePage({{ openPanels, messageIn }});"

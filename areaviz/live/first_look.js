@@ -1,5 +1,5 @@
 // The query that a ribbon highlights first: the query that shows areas of several items best. It is
-// chosen as in areaviz/show/message.py. Shapes: Q queries, A areas.
+// chosen as in areaviz/views/message.py. Shapes: Q queries, A areas.
 
 import { largestOf } from './beam.js';
 import { WHITE_SPACE, wordsOf } from './words.js';

@@ -1,4 +1,4 @@
-// The arrays of a component's message: unsigned integers, as areaviz/show/message.py makes
+// The arrays of a component's message: unsigned integers, as areaviz/views/message.py makes
 // them.
 
 import { largestOf } from './beam.js';

@@ -1,5 +1,5 @@
 // The terms of an area's logit, which explain its weight, as in areaviz/trace/derived.py and
-// areaviz/show/why.py. The weights of a query are the softmax of its logits.
+// areaviz/views/why.py. The weights of a query are the softmax of its logits.
 
 import { largestOf } from './beam.js';
 import { topAreas, coverageOf, sentAreas, sharesOf, sum } from './map_algebra.js';
@@ -134,7 +134,7 @@ function itemsAround(areas, grid) {
 }
 
 // The message of one site and layer of a trace for the image grid, without the picture, as
-// `make_grid_payload` in areaviz/show/grid/grid.py makes it. Shapes: H heads, Q queries, N cells.
+// `make_grid_payload` in areaviz/views/grid/grid.py makes it. Shapes: H heads, Q queries, N cells.
 
 
 /** @typedef {import('./payload_parts.js').Integers} Integers */
@@ -145,7 +145,7 @@ function itemsAround(areas, grid) {
  * @property {number} kept areas of a query that are sent
  * @property {[number, number][]} wanted numbers of top areas, each with its largest overlap
  * @property {number} coarse largest side of a picture whose pixels are shown as squares
- * @property {object} lit settings of the highlighted areas, see areaviz/show/grid/grid.py
+ * @property {object} lit settings of the highlighted areas, see areaviz/views/grid/grid.py
  * @property {string[]} heat colours of shares
  */
 
@@ -244,7 +244,7 @@ function storedShares(map, layer) {
 }
 
 // The message of one site and layer of a trace for the ribbon, as `make_ribbon_payload` in
-// areaviz/show/ribbon/ribbon.py makes it. Shapes: H heads, Q queries, N items, K kept entries.
+// areaviz/views/ribbon/ribbon.py makes it. Shapes: H heads, Q queries, N items, K kept entries.
 
 
 

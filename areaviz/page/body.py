@@ -23,13 +23,13 @@ from areaviz.draw.labels import (
 )
 from areaviz.draw.view import describe_given_text
 from areaviz.page.content import PageOptions, Payload, Place, Still
-from areaviz.show.grid.grid import encode_webp, is_coarse
-from areaviz.show.parts import read_parts
-from areaviz.show.sound.sound import encode_sound_as_data_url
-from areaviz.show.views import KINDS
 from areaviz.texts.catalogue import ENGLISH, message, translate, use_decimal_mark
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Clip, Picture, Sound
+from areaviz.views.grid.grid import encode_webp, is_coarse
+from areaviz.views.parts import read_parts
+from areaviz.views.sound.sound import encode_sound_as_data_url
+from areaviz.views.views import KINDS
 
 # A model's input other than text, as parts of a page: a picture, a sound or a clip.
 

@@ -11,17 +11,17 @@ from typing import Any, Literal, get_args
 from areaviz.draw.labels import Markup
 from areaviz.draw.select import list_sites, name_site
 from areaviz.draw.view import Download, Table, View, convert_to_inline_svg, encode_figure
-from areaviz.show.grid.grid import GRID_TAKEAWAY
-from areaviz.show.message import serialise_message
-from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
-from areaviz.show.views import KINDS, VIEWS, find_kind
-from areaviz.show.why import find_first_question, make_weight_view
 from areaviz.texts.catalogue import ENGLISH, KNOWN, LANGUAGES
 from areaviz.trace.derived import find_known_logits
 from areaviz.trace.document import check_focus
 from areaviz.trace.errors import InputError, check_range, shorten
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.grid.grid import GRID_TAKEAWAY
+from areaviz.views.message import serialise_message
+from areaviz.views.ribbon.ribbon import RIBBON_TAKEAWAY
+from areaviz.views.views import KINDS, VIEWS, find_kind
+from areaviz.views.why import find_first_question, make_weight_view
 
 # Options of a page.
 
@@ -82,7 +82,7 @@ class PageOptions:
 
 # Content of a page: interactive maps, figures of all other maps, and the opening selection.
 #
-# A component is a script that draws attention in the browser (see `areaviz/show/views.py`). A map
+# A component is a script that draws attention in the browser (see `areaviz/views/views.py`). A map
 # that a component can show is a `Place`. The data of one of its layers are a `Payload`, and a page
 # in a file contains the payloads of all layers. Maps without a component are drawn as figures. The
 # opening selection is the selection with which the page is first shown.

@@ -24,10 +24,10 @@ from areaviz.page.content import (
     select_first_site,
 )
 from areaviz.page.page import find_opening, make_frame_page
-from areaviz.show.parts import read_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace, check_trace
 from areaviz.trace.request import Focus
+from areaviz.views.parts import read_text
 
 if TYPE_CHECKING:
     from areaviz.page.widget import AttentionWidget

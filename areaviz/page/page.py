@@ -52,14 +52,14 @@ from areaviz.page.content import (
     make_opening_payloads,
     make_payloads,
 )
-from areaviz.show.parts import read_parts, read_text
-from areaviz.show.views import KINDS, VIEWS
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.document import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace, check_trace, expand_path
 from areaviz.trace.request import Focus
 from areaviz.trace.safe_files import write_whole
+from areaviz.views.parts import read_parts, read_text
+from areaviz.views.views import KINDS, VIEWS
 
 # Writing a trace to a file in the format of the file extension.
 
@@ -91,7 +91,7 @@ def export(
         path: the file to write.
         focus: the selection that a page first shows, or that a figure shows.
         options: options of a page.
-        view: a name in `areaviz.show.views.VIEWS`, "ribbon" or "grid". None uses the first that
+        view: a name in `areaviz.views.views.VIEWS`, "ribbon" or "grid". None uses the first that
             applies.
         paper: the width and the font size of a figure.
         theme: the theme of a page, "light", "dark" or "auto". None uses that of the options.
@@ -417,7 +417,7 @@ def make_page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -
         last: the file that starts the components, as a path in `areaviz`.
         language: the language of the components' texts.
     """
-    shared = "\n".join(map(read_text, ("show/message.js", "page/panels.js", last)))
+    shared = "\n".join(map(read_text, ("views/message.js", "page/panels.js", last)))
     return f"{make_mount_script(kinds, language)}\n{shared}"
 
 

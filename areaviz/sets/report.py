@@ -66,9 +66,9 @@ from areaviz.sets.themes.themes import (
     list_title,
     split_parts,
 )
-from areaviz.show.grid.grid import encode_webp
-from areaviz.show.parts import read_text
 from areaviz.trace.errors import InputError
+from areaviz.views.grid.grid import encode_webp
+from areaviz.views.parts import read_text
 
 # The content of a report: a dataset, its systems, and their ratings.
 

@@ -10,8 +10,8 @@ from areaviz.app.texts import sentence
 from areaviz.cards.card import Card
 from areaviz.draw.labels import Markup, make_document, make_element, make_raw_element
 from areaviz.page.page import make_page_style
-from areaviz.show.parts import join_modules, read_text
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
+from areaviz.views.parts import join_modules, read_text
 
 # Tags for shared links.
 #

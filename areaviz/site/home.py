@@ -16,13 +16,13 @@ from areaviz.page.body import collect_script_settings, make_panel, render_payloa
 from areaviz.page.content import PageOptions, Payload, format_focus, list_places, make_payload
 from areaviz.page.page import collect_page_content, make_mount_script, make_page
 from areaviz.samples.paths import HERO, LOOKS, OPENINGS
-from areaviz.show.message import choose_first_focus
-from areaviz.show.parts import read_parts, read_text
 from areaviz.site.frame import Files, Site, add_site_link, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import choose_first_focus
+from areaviz.views.parts import read_parts, read_text
 
 # Home of the site: a ribbon, tiles for six pages ("Six ways in"), and links to other parts.
 #
@@ -106,7 +106,7 @@ def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     content = collect_page_content(trace, found, focus, options)
     told = collect_script_settings(content) | {"opening": format_focus(focus)}
     data: Payload = make_payload(trace, found[0], look.layer, options)
-    shared = "\n".join(map(read_text, ("show/message.js", "page/panels.js", "page/page.js")))
+    shared = "\n".join(map(read_text, ("views/message.js", "page/panels.js", "page/page.js")))
     still = make_element(
         "section", make_element("p", sentence(STILL)), content.instead, id="without-script"
     )

@@ -30,8 +30,6 @@ from areaviz.page.body import render_stage
 from areaviz.page.content import PageOptions
 from areaviz.page.page import make_mount_script, make_page
 from areaviz.samples.paths import HERO, OPENINGS
-from areaviz.show.message import SITE, choose_first_focus, choose_first_item
-from areaviz.show.parts import read_parts, read_text
 from areaviz.site.frame import Files, Site, add_site_link, render_site_page
 from areaviz.site.home import find_stored_run
 from areaviz.texts.catalogue import message
@@ -39,6 +37,8 @@ from areaviz.trace import file
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import SITE, choose_first_focus, choose_first_item
+from areaviz.views.parts import read_parts, read_text
 
 # The lessons of the site: a list of questions, and a page for each question.
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters import transformers as transformers_models
+from areaviz.adapters import transformers_models as transformers_models
 from areaviz.adapters.interventions import InterventionHook
 from areaviz.adapters.run import Options
 from areaviz.trace.changes import Change, Gate, Hide, Share, Weigh

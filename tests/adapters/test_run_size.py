@@ -18,10 +18,10 @@ import areaviz
 from areaviz.adapters import run
 from areaviz.adapters.heads import Heads, map_to_file
 from areaviz.draw.select import list_sites
-from areaviz.show.views import VIEWS
 from areaviz.trace import errors
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace, count_held_bytes
+from areaviz.views.views import VIEWS
 from tests.adapters import architectures, small
 from tests.adapters.architectures import ARCHITECTURES
 from tests.adapters.test_architectures import REFUSED

@@ -12,11 +12,11 @@ from torch import nn
 
 import areaviz
 from areaviz.draw.select import name_site
-from areaviz.show.grid import grid
-from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.grid import grid
+from areaviz.views.views import VIEWS
 from tests.adapters.architectures import Architecture
 from tests.adapters.compared import changed_cell
 from tests.adapters.vision_language import VISION_LANGUAGE, Painted

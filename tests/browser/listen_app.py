@@ -5,8 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.app.components import draw_sound_player
-from areaviz.show.sound.sound import GOLD_TIMES
 from areaviz.trace.request import Focus
+from areaviz.views.sound.sound import GOLD_TIMES
 from tests import fakes
 
 st.set_page_config(layout="wide")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.app.components import draw_readings
-from areaviz.show.looks.looks import DigitReading
 from areaviz.trace.record import Trace
+from areaviz.views.looks.looks import DigitReading
 from tests import fakes
 
 

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from areaviz.app.chart import draw_view_chart
-from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 st.set_page_config(layout="wide")

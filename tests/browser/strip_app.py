@@ -5,8 +5,8 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.app.components import draw_film_strip
-from areaviz.show.strip.strip import GOLD_FRAMES
 from areaviz.trace.request import Focus
+from areaviz.views.strip.strip import GOLD_FRAMES
 from tests.interactive.test_film_strip import trace
 
 st.set_page_config(layout="wide")

@@ -20,9 +20,9 @@ from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.samples.own_media import get_picture_sample
 from areaviz.samples.paths import CHECKPOINTS
-from areaviz.show.why import Question, explain, format_signed, list_candidates
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
+from areaviz.views.why import Question, explain, format_signed, list_candidates
 from tests.browser.exported import enclosed
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
 

@@ -13,10 +13,10 @@ from areaviz.live.build import LiveModel, make_live_page
 from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.samples.paths import CHECKPOINTS
-from areaviz.show.points.points import choose_first_step
 from areaviz.trace.changes import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.views.points.points import choose_first_step
 
 pytestmark = pytest.mark.browser
 POINTS = "100,100 900,200 500,900 450,400"

@@ -29,9 +29,9 @@ pytestmark = [
 ]
 TRACE = """import areaviz
 from areaviz.samples.paths import ASSETS
-from areaviz.trace import codec
+from areaviz.trace.file import load
 
-trace = codec.load(ASSETS / "home.npz")
+trace = load(ASSETS / "home.npz")
 """
 CELLS = (
     f"{TRACE}view = areaviz.show(trace)\nview",

@@ -12,10 +12,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
 from areaviz.page.notebook import show
-from areaviz.show.ribbon.table import find_spans, join_items, make_sentence
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.ribbon.table import find_spans, join_items, make_sentence
 from tests import fakes
 from tests.browser.exported import Open, opened
 from tests.sampled import sampled

@@ -11,10 +11,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
 from areaviz.samples.paths import HOME
-from areaviz.show.ribbon.table import join_items
 from areaviz.trace import file
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
+from areaviz.views.ribbon.table import join_items
 from tests import fakes
 from tests.browser.conftest import App
 

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from areaviz.page.page import export
-from areaviz.show.grid.grid import tabulate_grid
-from areaviz.show.ribbon.table import tabulate_ribbon
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.grid.grid import tabulate_grid
+from areaviz.views.ribbon.table import tabulate_ribbon
 from tests import fakes
 from tests.browser.more import choose_more, fill_more
 from tests.browser.test_ribbon import point, sentence, shown, tinted

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.show.message import choose_first_item
-from areaviz.show.ribbon.table import join_items, tabulate_ribbon
 from areaviz.trace.query import find_words, top_areas
 from areaviz.trace.request import Focus
+from areaviz.views.message import choose_first_item
+from areaviz.views.ribbon.table import join_items, tabulate_ribbon
 from tests import fakes
 from tests.browser.conftest import App, settled
 from tests.browser.more import choose_more

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.show import parts
+from areaviz.views import parts
 
 FOLDER = Path(areaviz.__file__).parent
 THERE = sorted(
@@ -18,7 +18,10 @@ THERE = sorted(
 
 
 def test_every_file_belongs_to_a_component() -> None:
-    named = {"show/component.css", *(path for paths in parts.COMPONENTS.values() for path in paths)}
+    named = {
+        "views/component.css",
+        *(path for paths in parts.COMPONENTS.values() for path in paths),
+    }
     assert named == {path for path in THERE if not path.startswith(("page/", "live/", "site/"))}
 
 
@@ -47,13 +50,13 @@ def test_component_has_one_entry_and_stays_in_its_element(name: str) -> None:
 def test_files_of_one_kind_are_joined_in_their_order() -> None:
     read = {
         path: (FOLDER / path).read_text("utf-8")
-        for path in ("show/component.css", *parts.COMPONENTS["grid"])
+        for path in ("views/component.css", *parts.COMPONENTS["grid"])
     }
     made = parts.read_parts("grid")
-    assert made.html == read["show/grid/grid.html"]
+    assert made.html == read["views/grid/grid.html"]
     assert made.css == "\n".join(
         read[path]
-        for path in ("show/component.css", "show/ribbon/ribbon.css", "show/grid/grid.css")
+        for path in ("views/component.css", "views/ribbon/ribbon.css", "views/grid/grid.css")
     )
     joined = "\n".join(text for path, text in read.items() if path.endswith(".js"))
     assert made.js.endswith(joined) and made.js.startswith("const TEXTS = {};\n")

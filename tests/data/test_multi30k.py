@@ -15,7 +15,7 @@ from threading import Thread
 import pooch
 import pytest
 
-from areaviz.lab.sentences import CHECKSUMS, OFFICIAL, get_multi30k, read_split
+from areaviz.lab.multi30k import CHECKSUMS, OFFICIAL, get_multi30k, read_split
 from areaviz.trace.errors import BackendError
 
 ENGLISH, GERMAN = "The kettle sings.\nRain  falls.\n", "Der Kessel singt.\nEs regnet.\n"

@@ -181,8 +181,8 @@ def test_photograph_of_missing_package_is_reported() -> None:
 
 def test_packages_are_not_imported() -> None:
     code = (
-        "from areaviz.samples.own_media import get_sample; get_sample('cat'); import sys;"
-        " print('skimage' in sys.modules)"
+        "from areaviz.samples.own_media import get_picture_sample; import sys;"
+        " get_picture_sample('cat'); print('skimage' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

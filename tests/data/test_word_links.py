@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.lab.sentences import FOLDER, LINKS_FILE, read_gold, read_linked, read_system
+from areaviz.lab.multi30k import FOLDER, LINKS_FILE, read_gold, read_linked, read_system
 from areaviz.trace.errors import InputError
 from benchmarks import alignment
 

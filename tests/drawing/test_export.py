@@ -18,9 +18,9 @@ from areaviz.draw.view import (
     format_json,
     unescape_cell,
 )
-from areaviz.show.views import VIEWS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 from tests.sampled import sampled
 

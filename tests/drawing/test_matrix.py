@@ -10,9 +10,9 @@ from areaviz.draw.matplotlib import draw_in_print
 from areaviz.draw.matrix import Matrix, plot_matrix
 from areaviz.draw.plotly import draw_on_screen
 from areaviz.draw.theme import relabel_for_width
-from areaviz.show.views import VIEWS
 from areaviz.trace.query import find_area_of_each
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from areaviz.draw.pictures import Pixels
-from areaviz.show.looks.looks import MAX_SIDE_PX, count_steps, draw_picture_at_step
 from areaviz.trace.areas import Area
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Picture
+from areaviz.views.looks.looks import MAX_SIDE_PX, count_steps, draw_picture_at_step
 from tests import fakes
 
 YELLOW = np.array([0xE6, 0x9F, 0x00])

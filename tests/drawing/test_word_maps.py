@@ -9,10 +9,10 @@ import pytest
 
 from areaviz.draw.select import Words, group_words
 from areaviz.draw.view import convert_to_words, encode_figure
-from areaviz.show.views import VIEWS
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 SITE = "encoder-decoder"

@@ -24,12 +24,12 @@ from areaviz.media.sounds import decode_sound
 from areaviz.samples.dataset import Dataset
 from areaviz.sets.notes import exchange
 from areaviz.sets.notes.notes import Annotation
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace import file as codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.file import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
 from tests import fakes
 from tests.sets import read_lines, read_table
 

@@ -15,12 +15,12 @@ from streamlit.testing.v1 import AppTest
 from areaviz.app import result
 from areaviz.app.texts import escape_markdown
 from areaviz.draw.view import View, encode_figure, format_csv, format_json, unescape_cell
-from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
-from areaviz.show.views import TEXTS
 from areaviz.trace import file
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.ribbon.ribbon import RIBBON_TAKEAWAY
+from areaviz.views.views import TEXTS
 from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, live
 from tests.pages.conftest import Open, open_page, stored
 from tests.sampled import sampled

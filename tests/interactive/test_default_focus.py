@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.show.message import SITE, choose_first_focus, choose_first_item
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import SITE, choose_first_focus, choose_first_item
 from tests import fakes
 
 

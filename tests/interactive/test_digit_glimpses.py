@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.show.looks.looks import (
+from areaviz.trace.request import Focus
+from areaviz.views.looks.looks import (
     LOOK_DESCRIPTIONS,
     DigitReading,
     make_looks_payload,
     make_readings_payload,
 )
-from areaviz.trace.request import Focus
 from tests import fakes
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.show.facts.facts import make_hops_payload
 from areaviz.trace.changes import Hide
 from areaviz.trace.kinds import EXPECTED
 from areaviz.trace.request import Focus
+from areaviz.views.facts.facts import make_hops_payload
 from tests.views.test_reasoning import story_trace
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.show.strip.strip import GOLD_FRAMES, make_strip_payload
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Clip, Focus
+from areaviz.views.strip.strip import GOLD_FRAMES, make_strip_payload
 from tests import fakes
 from tests.trace.test_clip import clip_trace
 

@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from areaviz.show.grid.grid import (
+from areaviz.trace.areas import Area, AreaGrid, format_area
+from areaviz.trace.query import item_shares, top_areas
+from areaviz.trace.record import AttentionMap
+from areaviz.trace.request import Focus
+from areaviz.views.grid.grid import (
     KEPT,
     OVERLAPS,
     SURE,
@@ -25,11 +29,7 @@ from areaviz.show.grid.grid import (
     quantise_shares,
     tabulate_grid,
 )
-from areaviz.show.message import choose_first_item, serialise_payload
-from areaviz.trace.areas import Area, AreaGrid, format_area
-from areaviz.trace.query import item_shares, top_areas
-from areaviz.trace.record import AttentionMap
-from areaviz.trace.request import Focus
+from areaviz.views.message import choose_first_item, serialise_payload
 from tests import fakes
 from tests.interactive.test_ribbon import unpacked
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.show.message import choose_sent_areas
 from areaviz.trace.areas import AreaGrid, rank_areas
+from areaviz.views.message import choose_sent_areas
 from tests.interactive.test_ribbon import random_map
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from areaviz.draw.view import encode_figure
-from areaviz.show.grid.grid import GRID_TAKEAWAY as GRID
-from areaviz.show.grid.grid import make_grid_payload
-from areaviz.show.ribbon import table as other_readings
-from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.query import MASSES, average_map, find_sinks, item_shares
 from areaviz.trace.request import Focus
+from areaviz.views.grid.grid import GRID_TAKEAWAY as GRID
+from areaviz.views.grid.grid import make_grid_payload
+from areaviz.views.ribbon import table as other_readings
+from areaviz.views.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
 from tests import fakes
 
 SITE = "encoder-decoder"

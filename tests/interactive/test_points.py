@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.show.points.points import choose_first_step, make_points_payload
 from areaviz.trace.record import Output
 from areaviz.trace.request import Focus
+from areaviz.views.points.points import choose_first_step, make_points_payload
 from tests.views.test_reasoning import points_trace
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.show.ribbon.print import PlacedText, list_chips, place_text
+from areaviz.views.ribbon.print import PlacedText, list_chips, place_text
 from tests import fakes
 
 MEASURE = 200.0

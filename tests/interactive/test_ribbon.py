@@ -10,21 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.draw.theme import HEAD_COLOURS
-from areaviz.show.message import (
+from areaviz.trace.areas import AreaGrid, rank_areas
+from areaviz.trace.changes import Hide
+from areaviz.trace.query import coverage, find_words
+from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.request import Focus
+from areaviz.views.message import (
     OPENS_AT,
     choose_first_item,
     quantise,
     serialise_payload,
     shrink_integers,
 )
-from areaviz.show.ribbon.print import draw_ribbon
-from areaviz.show.ribbon.ribbon import find_top_queries, make_ribbon_payload
-from areaviz.show.ribbon.table import join_items, tabulate_ribbon
-from areaviz.trace.areas import AreaGrid, rank_areas
-from areaviz.trace.changes import Hide
-from areaviz.trace.query import coverage, find_words
-from areaviz.trace.record import AttentionMap, Trace
-from areaviz.trace.request import Focus
+from areaviz.views.ribbon.print import draw_ribbon
+from areaviz.views.ribbon.ribbon import find_top_queries, make_ribbon_payload
+from areaviz.views.ribbon.table import join_items, tabulate_ribbon
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -182,7 +182,7 @@ def test_long_text_stays_below_a_megabyte() -> None:
 
 
 def test_many_queries_are_sent_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("areaviz.show.ribbon.ribbon.ROOMY", 10)
+    monkeypatch.setattr("areaviz.views.ribbon.ribbon.ROOMY", 10)
     payload = make_ribbon_payload(fakes.trace(), FOCUS)
     assert payload["arrays"]["area_weight"].dtype == np.uint8
     assert payload["header"]["keep"] == {"area": 3, "several": 1, "query": 2}

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 
-from areaviz.show.ribbon.print import (
+from areaviz.trace.request import Focus
+from areaviz.views.ribbon.print import (
     Placed,
     PlacedText,
     choose_bar_tints,
@@ -15,8 +16,7 @@ from areaviz.show.ribbon.print import (
     compute_bands_height,
     draw_threads,
 )
-from areaviz.show.ribbon.table import Span
-from areaviz.trace.request import Focus
+from areaviz.views.ribbon.table import Span
 
 FOCUS = Focus("encoder-decoder", items=(0,))
 

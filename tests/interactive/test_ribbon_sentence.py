@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.show.ribbon.table import Span, has_sentence, make_sentence
 from areaviz.trace.request import Focus
+from areaviz.views.ribbon.table import Span, has_sentence, make_sentence
 from tests import fakes
 
 TRACE = fakes.trace("A dog ran.", "Ein Hund.")

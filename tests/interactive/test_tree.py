@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from areaviz.show.tree.tree import choose_first_step, make_tree_payload
 from areaviz.trace.request import Focus
+from areaviz.views.tree.tree import choose_first_step, make_tree_payload
 from tests.views.test_tree import SITE, TREE, tree_trace
 
 

@@ -13,10 +13,10 @@ from areaviz.learn.model_questions import get_output_text, list_stored_requests
 from areaviz.learn.questions import QUESTIONS, make_question_data
 from areaviz.samples.own_media import SOUND_SAMPLES
 from areaviz.samples.paths import CHECKPOINTS, HERO, OPENINGS
-from areaviz.show.message import SITE
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.views.message import SITE
 
 HALF = 2e-3
 """Weights are stored in half precision."""

@@ -30,11 +30,11 @@ from areaviz.models.digits import (
     make_coarse_view,
 )
 from areaviz.samples.digits import DIGIT_KINDS, compose_scenes
-from areaviz.show.looks.transformer import find_sampling
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Picture, Request
+from areaviz.views.looks.transformer import find_sampling
 from tests.pages import folder
 
 CPU = torch.device("cpu")

@@ -28,13 +28,13 @@ from areaviz.models.recurrent import RECURRENT_SITE, RecurrentWriter, read_items
 from areaviz.models.tokenizer import PAD, START, shift_targets
 from areaviz.models.translation import LSTM_SIZES, Birnn, BirnnConfig, LstmConfig, LstmTranslator
 from areaviz.page.page import export
-from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.areas import Area
 from areaviz.trace.changes import Change, Gate, Hide, Weigh
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus, Request, from_params, to_params
+from areaviz.views.views import VIEWS
 from tests import reference, tiny
 from tests.sampled import sampled
 from tests.trace.sentence import assert_one_sentence

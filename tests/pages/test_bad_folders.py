@@ -15,7 +15,7 @@ import transformers
 from streamlit.testing.v1 import AppTest
 
 from areaviz.adapters import loading
-from areaviz.adapters import transformers as transformers_models
+from areaviz.adapters import transformers_models as transformers_models
 from areaviz.adapters.loading import SINGLE_FILE, import_transformers
 from areaviz.backend.backend import CachedBackend
 from areaviz.backend.local import LocalBackend

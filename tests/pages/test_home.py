@@ -21,9 +21,9 @@ from areaviz.app.home import LINK_CARDS, TILE_PAINTERS, TILES, WHAT_IT_DOES
 from areaviz.app.page import PAGE_GROUPS, TITLES
 from areaviz.app.run import list_missing_models
 from areaviz.samples.paths import CARDS, HERO
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace import file
 from areaviz.trace.request import Focus, from_params
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 

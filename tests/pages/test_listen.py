@@ -23,10 +23,10 @@ from areaviz.media.sounds import DecodedSound, encode_flac
 from areaviz.models.generation import GenerationModel
 from areaviz.models.speech import ListenerConfig, SpeechRecognizer
 from areaviz.samples.own_media import SOUND_SAMPLES, get_sound_sample
-from areaviz.show.sound.sound import find_spoken_intervals
 from areaviz.trace.changes import Hide, Share, format_changes, parse_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.views.sound.sound import find_spoken_intervals
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, open_tab, shown

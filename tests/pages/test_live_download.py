@@ -8,10 +8,10 @@ import pytest
 
 from areaviz.app.files import CHANGED_REFUSAL, build_live_html, explain_live_refusal
 from areaviz.samples.paths import HERO, OPENINGS
-from areaviz.show.message import choose_first_focus
 from areaviz.trace import file
 from areaviz.trace.changes import Weigh
 from areaviz.trace.record import Trace
+from areaviz.views.message import choose_first_focus
 
 
 def named(name: str) -> Trace:

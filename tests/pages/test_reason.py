@@ -21,10 +21,10 @@ from areaviz.models.stories import AnsweringModel, MemoryConfig, MemoryNetwork, 
 from areaviz.models.tokenizer import Tokenizer
 from areaviz.models.translation import LstmConfig, LstmTranslator
 from areaviz.samples.reasoning import POINTS, SENTENCES, STORIES, separate_punctuation
-from areaviz.show.points.points import label_positions
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.views.points.points import label_positions
 from tests.messages import header_of
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, shown

@@ -6,8 +6,8 @@ import pytest
 
 from areaviz.learn.exercise import build_exercise_params
 from areaviz.samples.paths import HERO
-from areaviz.show.message import choose_first_focus
 from areaviz.trace import file
+from areaviz.views.message import choose_first_focus
 from tests.pages.conftest import Open, drawn_texts, errors, shown
 
 TRACE = file.load(HERO)

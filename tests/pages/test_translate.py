@@ -16,12 +16,12 @@ from areaviz.app.examples import SAMPLES
 from areaviz.app.files import list_files
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card
-from areaviz.show.views import VIEWS
 from areaviz.trace import file as codec
 from areaviz.trace.changes import Gate, format_changes
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import VERSION, Trace
 from areaviz.trace.request import Focus, Progress, Request, to_params
+from areaviz.views.views import VIEWS
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab

@@ -20,10 +20,10 @@ from areaviz.media.clips import decode_clip, encode_gif
 from areaviz.models.clips import VideoCaptioner, WatcherConfig
 from areaviz.models.generation import GenerationModel
 from areaviz.samples.own_media import CLIP_SAMPLES, get_clip_sample
-from areaviz.show.strip.strip import find_frame_attention
 from areaviz.trace.changes import Hide, format_changes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.strip.strip import find_frame_attention
 from tests import fakes
 from tests.messages import header_of
 from tests.pages import folder

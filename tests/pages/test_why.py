@@ -12,11 +12,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.backend import OWN_WORK, Backend, Caller
-from areaviz.show.why import list_candidates
 from areaviz.trace.derived import Logits
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Progress, Request
+from areaviz.views.why import list_candidates
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown

@@ -9,10 +9,10 @@ import pytest
 from areaviz.app.chart import find_display
 from areaviz.page.content import PageOptions, list_places, make_payload
 from areaviz.page.page import make_page
-from areaviz.show.parts import COMPONENTS
-from areaviz.show.views import KINDS, find_kind
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.parts import COMPONENTS
+from areaviz.views.views import KINDS, find_kind
 from tests import fakes
 from tests.interactive.test_film_strip import trace as clip_trace
 from tests.publish.test_page import carried

@@ -15,10 +15,10 @@ from areaviz.page.content import (
     make_first_payloads,
     make_opening_payloads,
 )
-from areaviz.show.views import find_longest_word
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import find_longest_word
 from tests import fakes
 
 

@@ -17,13 +17,13 @@ from areaviz.page import content
 from areaviz.page.body import describe_confidence, get_given_text, render_output_text
 from areaviz.page.content import PageOptions
 from areaviz.page.page import make_page
-from areaviz.show.views import KINDS, Message, find_kind
-from areaviz.show.why import make_weight_view
 from areaviz.trace.errors import InputError
 from areaviz.trace.file import trace_from_bytes, trace_to_bytes
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import KINDS, Message, find_kind
+from areaviz.views.why import make_weight_view
 from tests import fakes
 from tests.drawing.test_markup import read
 from tests.trace.test_logits import with_areas

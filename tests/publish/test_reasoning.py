@@ -7,8 +7,8 @@ from pathlib import Path
 import areaviz
 from areaviz.draw.select import name_site
 from areaviz.page.content import PageOptions, choose_figure, choose_opening_focus, list_places
-from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests.views.test_reasoning import points_trace, story_trace
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.media.sounds import decode_sound
-from areaviz.show.sound.sound import make_hearing_payload
 from areaviz.trace.request import Focus
+from areaviz.views.sound.sound import make_hearing_payload
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")

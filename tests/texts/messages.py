@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from areaviz.show.parts import COMPONENTS, SHOWN, TEXTS, read_text
+from areaviz.views.parts import COMPONENTS, SHOWN, TEXTS, read_text
 from tests.architecture import Module, modules
 
 _MARKS = (

@@ -7,13 +7,13 @@ import numpy.typing as npt
 import pytest
 
 import areaviz
-from areaviz.show.views import VIEWS
 from areaviz.trace import file
 from areaviz.trace.document import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import coverage
 from areaviz.trace.record import LayeredWeights, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes, reference
 
 

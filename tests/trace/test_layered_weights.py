@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.show.views import VIEWS
 from areaviz.trace import file, query
 from areaviz.trace.areas import FloatArray, rank_areas
 from areaviz.trace.document import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import AttentionMap, LayeredWeights
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 WHOLE = fakes.trace(layers=3).maps["encoder-decoder"]

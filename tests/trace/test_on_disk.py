@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 
 import areaviz
-from areaviz.show.views import VIEWS
 from areaviz.trace import file as codec
 from areaviz.trace.arrays import open_npz
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.file import UPLOADED, open_trace
 from areaviz.trace.record import LayeredWeights, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 from tests.faults.files import repacked
 from tests.faults.uploads import lying_arrays, zeros_trace

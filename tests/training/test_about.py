@@ -13,7 +13,7 @@ from areaviz.lab.loop import TEXTS, read_training_texts
 from areaviz.samples.paths import CHECKPOINTS
 
 SECTIONS: dict[str, dict[str, Any]] = tomllib.loads(
-    (files("areaviz.training") / TEXTS).read_text("utf-8")
+    (files("areaviz.lab") / TEXTS).read_text("utf-8")
 )
 # The values that texts name.
 VALUES: dict[str, Any] = {

@@ -39,8 +39,8 @@ def test_recipe_becomes_a_measured_checkpoint(
     corpus: Path, tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The captions with links are from the real corpus.
-    for module in ("translation", "links"):
-        monkeypatch.setattr(f"areaviz.evaluation.{module}.read_linked", lambda *_: linked())
+    for module in ("tasks.translation", "heads"):
+        monkeypatch.setattr(f"areaviz.lab.{module}.read_linked", lambda *_: linked())
     options = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "area_size": 3}
     config = TranslationConfig(
         name="tiny",

@@ -10,11 +10,11 @@ import pytest
 from areaviz.draw.comparison import AGREEMENT_COLUMNS, compare_with_attribution, describe_agreement
 from areaviz.draw.select import list_sites, name_site
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.show.views import VIEWS
 from areaviz.trace.derived import compare_attribution, make_gradient_map, make_rollout_maps, mean_of
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 VIEW, SITE = VIEWS["beside"], "encoder-decoder"

@@ -10,11 +10,11 @@ import pytest
 from areaviz.draw.theme import HEAD_COLOURS
 from areaviz.draw.view import figure_caption
 from areaviz.models.recording import make_clip_field
-from areaviz.show.strip.strip import GOLD_FRAMES, STRIP, FrameAttention, find_frame_attention
-from areaviz.show.views import VIEWS
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.strip.strip import GOLD_FRAMES, STRIP, FrameAttention, find_frame_attention
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["watching"]

@@ -11,8 +11,11 @@ from PIL import Image
 import areaviz
 from areaviz.draw import pictures
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.show.film import film as frames
-from areaviz.show.film.film import (
+from areaviz.trace import query
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.views.film import film as frames
+from areaviz.views.film.film import (
     DIM_BRIGHTNESS,
     GROUND,
     PLAYED_LEAST,
@@ -26,10 +29,7 @@ from areaviz.show.film.film import (
     render_animation,
     render_gif,
 )
-from areaviz.show.views import VIEWS
-from areaviz.trace import query
-from areaviz.trace.record import Field, Trace
-from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 1, 2)

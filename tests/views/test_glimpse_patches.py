@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.show.looks.glimpses import arrange_context
-from areaviz.show.views import VIEWS
 from areaviz.trace.document import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.looks.glimpses import arrange_context
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 VIEW = VIEWS["context"]

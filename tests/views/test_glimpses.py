@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.show.looks import glimpses, looks
-from areaviz.show.looks import glimpses as glimpse_patches
-from areaviz.show.looks.glimpses import label_probabilities
-from areaviz.show.views import VIEWS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.looks import glimpses, looks
+from areaviz.views.looks import glimpses as glimpse_patches
+from areaviz.views.looks.glimpses import label_probabilities
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 FOCUS = Focus("glimpses")

@@ -9,12 +9,12 @@ import pytest
 from areaviz.draw import matrix, overview, probabilities
 from areaviz.draw import spans as pyramid
 from areaviz.draw import spans as sizes
-from areaviz.show import lines
-from areaviz.show.views import VIEWS
 from areaviz.trace import query
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views import lines
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 

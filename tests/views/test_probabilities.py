@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from areaviz.draw.view import encode_figure
-from areaviz.show.views import PAIRS
 from areaviz.trace.changes import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import PAIRS
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.show.facts.facts import build_fact_matrix
-from areaviz.show.points.points import find_pointing
-from areaviz.show.views import VIEWS
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.kinds import GOLD, make_facts_field, make_points_field, make_question_field
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.facts.facts import build_fact_matrix
+from areaviz.views.points.points import find_pointing
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 STORY = "Ann sat <b>down</b>. Bob left $x$. Who left?"

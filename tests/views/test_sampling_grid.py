@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.show.looks.transformer import COLOURS, find_sampling, map_to_picture, sample
-from areaviz.show.views import VIEWS
 from areaviz.trace.document import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus, Picture
+from areaviz.views.looks.transformer import COLOURS, find_sampling, map_to_picture, sample
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 FOCUS = Focus("transformer")

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.show.sound.sound import GOLD_TIMES, find_alignment, find_spoken_intervals
-from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
+from areaviz.views.sound.sound import GOLD_TIMES, find_alignment, find_spoken_intervals
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["listening"]

@@ -13,16 +13,16 @@ from hypothesis.extra.numpy import arrays
 from matplotlib.text import Text
 
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure
-from areaviz.show.text_and_picture import (
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views.text_and_picture import (
     MAX_PANELS,
     MAX_SOURCE_WORDS,
     compute_curve,
     lay_out_panels,
     make_source_links,
 )
-from areaviz.show.views import VIEWS
-from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 VIEW = VIEWS["both"]

@@ -10,10 +10,10 @@ import pytest
 from matplotlib.text import Text
 
 from areaviz.draw.view import EXPORT_FORMATS, encode_figure, format_csv
-from areaviz.show.text_and_picture import MEASURE_NOTE, average_over_heads, compute_balance
-from areaviz.show.views import VIEWS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.text_and_picture import MEASURE_NOTE, average_over_heads, compute_balance
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 VIEW = VIEWS["balance"]

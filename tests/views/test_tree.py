@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.show.tree.tree import PartialTree, find_partial_tree
-from areaviz.show.views import VIEWS
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.views.tree.tree import PartialTree, find_partial_tree
+from areaviz.views.views import VIEWS
 from tests import fakes
 from tests.sampled import sampled
 

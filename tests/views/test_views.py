@@ -9,10 +9,10 @@ from matplotlib.text import Text
 from areaviz.app.chart import find_first_view
 from areaviz.draw.theme import SEQUENCE
 from areaviz.draw.view import EXPORT_FORMATS, View, encode_figure, format_csv, format_json
-from areaviz.show.views import TEXTS
-from areaviz.show.views import VIEWS as EVERY
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.views import TEXTS
+from areaviz.views.views import VIEWS as EVERY
 from tests import fakes
 
 VIEWS = {view.name: view for view in TEXTS}

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from areaviz.draw.view import encode_figure
-from areaviz.show.why import (
+from areaviz.trace.areas import Area
+from areaviz.trace.derived import Logits
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views.why import (
     Question,
     explain,
     find_heaviest_head,
     list_candidates,
     make_weight_view,
 )
-from areaviz.trace.areas import Area
-from areaviz.trace.derived import Logits
-from areaviz.trace.errors import InputError
-from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
 from tests import fakes
 
 SITE = "encoder-decoder"

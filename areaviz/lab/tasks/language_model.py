@@ -21,11 +21,11 @@ from areaviz.lab.heads import (
 )
 from areaviz.lab.loop import Description, TrainConfig, optimise_for_training, read_training_texts
 from areaviz.lab.measure import AT_LEAST, Measured, Options, choose_openings
+from areaviz.lab.multi30k import read_captions
 from areaviz.lab.sentences import (
     compute_cross_entropy,
     find_longest,
     mean_loss,
-    read_captions,
     run_tokenizer,
     sum_loss,
 )

@@ -29,6 +29,7 @@ from areaviz.lab.measure import (
     make_pointing_opening,
     measure_best_pointing,
 )
+from areaviz.lab.multi30k import read_split
 from areaviz.lab.pictures import (
     VIEWS,
     CaptionedPictures,
@@ -46,7 +47,6 @@ from areaviz.lab.sentences import (
     find_longest,
     find_words_pointed_right,
     mean_loss,
-    read_split,
     run_tokenizer,
     sum_loss,
 )

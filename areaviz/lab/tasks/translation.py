@@ -40,15 +40,13 @@ from areaviz.lab.loop import (
     take_best,
 )
 from areaviz.lab.measure import Measured, Options, choose_linked_opening, choose_openings
+from areaviz.lab.multi30k import Pair, read_linked, read_split
 from areaviz.lab.sentences import (
-    Pair,
     SampledPairs,
     compute_cross_entropy,
     find_longest,
     mean_loss,
-    read_linked,
     read_made,
-    read_split,
     run_tokenizer,
     sum_loss,
 )

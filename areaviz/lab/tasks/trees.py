@@ -15,7 +15,7 @@ import numpy as np
 from areaviz.cards.card import GRAMMAR, LENGTH_PENALTY
 from areaviz.lab.loop import Description, TrainConfig, read_training_texts
 from areaviz.lab.measure import Measured, Options
-from areaviz.lab.sentences import Pair
+from areaviz.lab.multi30k import Pair
 from areaviz.lab.tasks.translation import PENALTIES, Translation, TranslationConfig
 from areaviz.measures.references import (
     BracketScores,

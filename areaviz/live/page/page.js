@@ -1,5 +1,5 @@
 // The word that a page highlights first, as `find_longest_word` in
-// areaviz/show/views.py chooses it.
+// areaviz/views/views.py chooses it.
 
 import { decodeBase64 } from '../base64.js';
 import { EngineClient, Stopped } from './engine_client.js';

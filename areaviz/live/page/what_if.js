@@ -116,7 +116,7 @@ export class WhatIf {
 }
 
 // "Why this weight": a panel with the terms of the logits of two areas for the pinned items. The
-// engine computes them (live/payloads.js). areaviz/show/why.py is the view of the app.
+// engine computes them (live/payloads.js). areaviz/views/why.py is the view of the app.
 
 
 /** @typedef {import('../attention.js').Area} Area */

@@ -36,9 +36,9 @@ from areaviz.sets.notes.records import Stale
 from areaviz.sets.notes.store import LONGEST_NAME
 from areaviz.sets.rated_outputs import AUTOMATIC, is_automatic
 from areaviz.sets.table import list_measures
-from areaviz.show.grid.grid import encode_webp
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Picture
+from areaviz.views.grid.grid import encode_webp
 
 # Blind rating, in which each rater sees the systems without names and in a personal order.
 #

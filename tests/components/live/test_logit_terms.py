@@ -11,9 +11,9 @@ import torch
 from areaviz.models import MODELS
 from areaviz.samples.own_media import get_picture_sample
 from areaviz.samples.paths import CHECKPOINTS
-from areaviz.show.why import Question, explain, find_heaviest_head, list_candidates
 from areaviz.trace.changes import Weigh
 from areaviz.trace.request import Focus, Request
+from areaviz.views.why import Question, explain, find_heaviest_head, list_candidates
 from tests.components.live.node import plain_request, run_node
 from tests.components.live.test_engine import live
 

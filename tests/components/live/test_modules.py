@@ -10,8 +10,8 @@ import pytest
 import areaviz
 from areaviz.live.build import ENGINE, PAGE
 from areaviz.live.build import MODULES as PAIR
-from areaviz.show import parts
-from areaviz.show.parts import join_modules, list_top_level_names, read_text
+from areaviz.views import parts
+from areaviz.views.parts import join_modules, list_top_level_names, read_text
 from tests.components.live.node import run_node
 
 FOLDER = Path(areaviz.__file__).parent
@@ -58,7 +58,7 @@ def test_no_module_hides_a_name_that_the_browser_defines() -> None:
 
 
 def test_page_script_has_unique_names() -> None:
-    panels = read_text("show/message.js") + read_text("page/panels.js")
+    panels = read_text("views/message.js") + read_text("page/panels.js")
     shared = set(list_top_level_names(panels)) & set(list_top_level_names(join_modules(PAGE)))
     assert shared == set()
 

@@ -12,12 +12,12 @@ import pytest
 
 from areaviz.live.build import collect_constants
 from areaviz.page.content import MOST_AREAS
-from areaviz.show.grid.grid import make_grid_payload
-from areaviz.show.looks.looks import make_looks_payload
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.grid.grid import make_grid_payload
+from areaviz.views.looks.looks import make_looks_payload
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
 from tests import fakes
 from tests.components.live.node import run_node
 

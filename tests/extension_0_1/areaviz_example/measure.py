@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from areaviz.analysis.measure import OwnMeasure
 from areaviz.data.examples import Example
+
 from areaviz.trace.record import Trace
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy.typing as npt
+from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.theme import Drawing, axis, print_figure, screen_figure
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Bar, Figure
 
 from areaviz import Focus, Trace, item_shares
-from areaviz.drawing.base import Table, caption, view
-from areaviz.drawing.theme import Drawing, axis, print_figure, screen_figure
 
 
 @dataclass(frozen=True, slots=True, eq=False)

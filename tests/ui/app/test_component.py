@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from areaviz.app import components
-from areaviz.show.parts import read_parts
+from areaviz.views.parts import read_parts
 
 
 def test_component_module_exports_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from areaviz.app.components import PayloadCache, compute_input_digest
-from areaviz.show.grid.grid import make_grid_payload
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.grid.grid import make_grid_payload
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
 from tests import fakes
 
 SITE = "encoder-decoder"

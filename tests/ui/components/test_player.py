@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.app import components as component
 from areaviz.app.texts import escape_markdown
-from areaviz.show.views import VIEWS
 from areaviz.trace.request import Focus
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 
@@ -18,8 +18,8 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.app.chart import draw_view_chart
-    from areaviz.show.views import VIEWS
     from areaviz.trace.request import Focus
+    from areaviz.views.views import VIEWS
     from tests import fakes
 
     trace = fakes.caption_trace("a small red circle")

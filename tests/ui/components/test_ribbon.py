@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from areaviz.app import components as component
 from areaviz.app.components import MountedComponent, Selection
 from areaviz.app.focus import apply_click
-from areaviz.show.ribbon.ribbon import make_ribbon_payload
 from areaviz.trace.request import Focus
+from areaviz.views.ribbon.ribbon import make_ribbon_payload
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")

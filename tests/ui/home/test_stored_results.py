@@ -6,8 +6,8 @@ from areaviz.backend.backend import find_path
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.samples.paths import CHECKPOINTS, HOME, OPENINGS
-from areaviz.show.message import SITE, choose_first_focus
 from areaviz.trace import file
+from areaviz.views.message import SITE, choose_first_focus
 
 
 def test_stored_openings_use_shipped_models() -> None:

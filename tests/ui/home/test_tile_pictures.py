@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.app.home import LIT_COLOUR, draw_facts_tile
-from areaviz.show.message import SITE
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
+from areaviz.views.message import SITE
 from tests import fakes
 
 

@@ -13,12 +13,12 @@ from areaviz.app import files
 from areaviz.app.chart import build_table_columns
 from areaviz.app.files import list_files
 from areaviz.draw.view import Download, Table
-from areaviz.show.grid.grid import GRID_TAKEAWAY as GRID
-from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
-from areaviz.show.views import VIEWS
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.grid.grid import GRID_TAKEAWAY as GRID
+from areaviz.views.ribbon.ribbon import RIBBON_TAKEAWAY as RIBBON
+from areaviz.views.views import VIEWS
 from tests import fakes
 
 SEEN = [
@@ -69,8 +69,8 @@ def test_table_as_columns_shows_invisible_characters() -> None:
 def drawn(limit: int) -> None:
     from areaviz.app import files as downloads
     from areaviz.page.content import PageOptions
-    from areaviz.show.ribbon.ribbon import RIBBON_TAKEAWAY
     from areaviz.trace.request import Focus
+    from areaviz.views.ribbon.ribbon import RIBBON_TAKEAWAY
     from tests import fakes
 
     options = PageOptions(limit=limit)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from areaviz.app.translate_picture import _mark_differences, find_decided_word, light_decided_word
-from areaviz.show.message import OPENS_AT
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.views.message import OPENS_AT
 from tests import fakes
 
 

@@ -20,12 +20,12 @@ from areaviz.learn.teach import (
     describe_layers,
 )
 from areaviz.samples.paths import CHECKPOINTS, HERO
-from areaviz.show.message import SITE, choose_first_focus
 from areaviz.trace import file
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
+from areaviz.views.message import SITE, choose_first_focus
 
 HERO_TRACE = file.load(HERO)
 

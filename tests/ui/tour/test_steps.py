@@ -26,10 +26,10 @@ from areaviz.learn.tour import (
 )
 from areaviz.samples.paths import HERO, OPENINGS
 from areaviz.samples.reasoning import STORIES
-from areaviz.show.message import SITE
 from areaviz.trace import file
 from areaviz.trace.record import Trace
 from areaviz.trace.request import from_params
+from areaviz.views.message import SITE
 
 STORED = {path: file.load(path) for path in sorted(OPENINGS.glob("*.npz"))}
 

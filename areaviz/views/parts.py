@@ -18,55 +18,55 @@ from areaviz.texts.catalogue import DECIMAL_MARKS, ENGLISH, load_translations
 # The components: their files, their texts, and the joined scripts and styles.
 
 
-TEXTS = "show/texts.js"
+TEXTS = "views/texts.js"
 """The first script of components whose texts are translated."""
 _POINTED = (
     TEXTS,
-    "show/message.js",
-    "show/areas.js",
-    "show/ribbon/layout.js",
-    "show/ribbon/sentence.js",
-    "show/ribbon/legend.js",
-    "show/ribbon/pointed_view.js",
+    "views/message.js",
+    "views/areas.js",
+    "views/ribbon/layout.js",
+    "views/ribbon/sentence.js",
+    "views/ribbon/legend.js",
+    "views/ribbon/pointed_view.js",
 )
 """The scripts that the ribbon and the grid share."""
-_READ = ("show/message.js", "show/elements.js")
+_READ = ("views/message.js", "views/elements.js")
 """The scripts that components share if they read a message and create elements."""
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "ribbon": (
-        "show/ribbon/ribbon.html",
-        "show/ribbon/ribbon.css",
+        "views/ribbon/ribbon.html",
+        "views/ribbon/ribbon.css",
         *_POINTED,
-        "show/ribbon/painter.js",
-        "show/ribbon/play.js",
-        "show/ribbon/ribbon.js",
+        "views/ribbon/painter.js",
+        "views/ribbon/play.js",
+        "views/ribbon/ribbon.js",
     ),
     "grid": (
-        "show/grid/grid.html",
-        "show/ribbon/ribbon.css",
-        "show/grid/grid.css",
+        "views/grid/grid.html",
+        "views/ribbon/ribbon.css",
+        "views/grid/grid.css",
         *_POINTED,
-        "show/grid/marks.js",
-        "show/grid/picture.js",
-        "show/grid/grid.js",
+        "views/grid/marks.js",
+        "views/grid/picture.js",
+        "views/grid/grid.js",
     ),
-    "hops": (*_READ, "show/facts/facts.html", "show/facts/facts.css", "show/facts/facts.js"),
+    "hops": (*_READ, "views/facts/facts.html", "views/facts/facts.css", "views/facts/facts.js"),
     "points": (
         *_READ,
-        "show/points/points.html",
-        "show/points/points.css",
-        "show/points/points.js",
+        "views/points/points.html",
+        "views/points/points.css",
+        "views/points/points.js",
     ),
-    "tree": (*_READ, "show/tree/tree.html", "show/tree/tree.css", "show/tree/tree.js"),
-    "player": ("show/film/player.html", "show/film/player.css", "show/film/player.js"),
+    "tree": (*_READ, "views/tree/tree.html", "views/tree/tree.css", "views/tree/tree.js"),
+    "player": ("views/film/player.html", "views/film/player.css", "views/film/player.js"),
     "hearing": (
-        "show/message.js",
-        "show/sound/sound.html",
-        "show/sound/sound.css",
-        "show/sound/sound.js",
+        "views/message.js",
+        "views/sound/sound.html",
+        "views/sound/sound.css",
+        "views/sound/sound.js",
     ),
-    "looks": (*_READ, "show/looks/looks.html", "show/looks/looks.css", "show/looks/looks.js"),
-    "strip": (*_READ, "show/strip/strip.html", "show/strip/strip.css", "show/strip/strip.js"),
+    "looks": (*_READ, "views/looks/looks.html", "views/looks/looks.css", "views/looks/looks.js"),
+    "strip": (*_READ, "views/strip/strip.html", "views/strip/strip.css", "views/strip/strip.js"),
     "thumbnails": ("app/thumbnails.html", "app/thumbnails.css", "app/thumbnails.js"),
     "paste": ("app/paste.html", "app/paste.css", "app/paste.js"),
     "restart_recovery": (
@@ -122,7 +122,7 @@ def read_parts(name: str, language: str = ENGLISH) -> Parts:
     """
     paths = COMPONENTS[name]
     html, js = _join_files(paths, ".html"), _join_files(paths, ".js")
-    css = _join_files(("show/component.css", *paths), ".css")
+    css = _join_files(("views/component.css", *paths), ".css")
     if TEXTS not in paths:
         return Parts(html, css, js)
     return Parts(translate_markup(html, language), css, f"{_make_texts(js, language)}\n{js}")

@@ -14,16 +14,16 @@ from areaviz.draw.pictures import CASING, Box, Pixels, gray_to_rgb
 from areaviz.draw.theme import EDGE, SECOND, Drawing
 from areaviz.draw.tiles import draw_cased_line, make_picture_marks, make_stage_axes
 from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
-from areaviz.show.looks.looks import (
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views.looks.looks import (
     choose_ink,
     compute_view_box,
     fits_transformer,
     get_picture,
     get_source,
 )
-from areaviz.trace.areas import FloatArray
-from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
 
 # Data of the view of a spatial transformer: its quadrilateral, its output, and some samples.
 #

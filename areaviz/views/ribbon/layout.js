@@ -1,5 +1,5 @@
 // The data of one site and layer, and the spans that are highlighted on hover. The layout of the
-// message is that of `make_ribbon_payload` in areaviz/show/ribbon/ribbon.py.
+// message is that of `make_ribbon_payload` in areaviz/views/ribbon/ribbon.py.
 
 /** The items of one text: their labels, their places in the text, and the word of each. */
 class Items {

@@ -1,6 +1,6 @@
 """Facts in every hop of a memory network: data for the component, and the view.
 
-`areaviz.show.views` lists both.
+`areaviz.views.views` lists both.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from areaviz.draw.labels import escape_controls, truncate
 from areaviz.draw.matrix import Matrix, plot_matrix
 from areaviz.draw.select import fits_map
 from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
-from areaviz.show.message import serialise_message
 from areaviz.trace.changes import Hide
 from areaviz.trace.kinds import EXPECTED, list_gold_facts
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import serialise_message
 
 # Data of the hops component: the weight of every fact in every hop, and the answer.
 #
-# The script in `areaviz/show/facts` draws it, and lets users edit the facts.
+# The script in `areaviz/views/facts` draws it, and lets users edit the facts.
 
 
 def make_hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:

@@ -48,7 +48,12 @@ from areaviz.draw.theme import (
     ease_in_out,
 )
 from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
-from areaviz.show.film.film import (
+from areaviz.trace import query
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.query import merge_items
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views.film.film import (
     Film,
     Frame,
     Stills,
@@ -58,11 +63,6 @@ from areaviz.show.film.film import (
     fits_film,
     name_unit,
 )
-from areaviz.trace import query
-from areaviz.trace.areas import FloatArray
-from areaviz.trace.query import merge_items
-from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
 
 # Functions that views of a translation with a picture share. It attends to text and picture.
 #

@@ -22,12 +22,12 @@ from areaviz.draw.pictures import (
 )
 from areaviz.draw.select import CANVAS, has_items
 from areaviz.draw.theme import HEAD_COLOURS, colour_at
-from areaviz.show.film.film import DIM_BRIGHTNESS, find_brightest, get_area_box, interpolate_shares
-from areaviz.show.message import serialise_message
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.query import map_of
 from areaviz.trace.record import AttentionMap, Gaze, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.film.film import DIM_BRIGHTNESS, find_brightest, get_area_box, interpolate_shares
+from areaviz.views.message import serialise_message
 
 # Selection of the steps of a gaze, which are places of a picture that were read in sequence.
 #
@@ -240,7 +240,7 @@ def _draw_gaze(gaze: Gaze, step: int, small: Pixels, scale: float) -> Pixels:
 # Data of the looks component: the parts of a picture that digit readers read, step by step.
 #
 # A digit reader is a model that reads digits, and a look is one step of its reading. The script in
-# `areaviz/show/looks` draws the looks of one reader, or of several readers side by side. A
+# `areaviz/views/looks` draws the looks of one reader, or of several readers side by side. A
 # page of one trace draws frames on the picture of the page. Several readers, some of which may have
 # soft attention, get a picture for each look.
 

@@ -15,24 +15,24 @@ from areaviz.draw import comparison, matrix, overview, probabilities, spans
 from areaviz.draw.select import fits_spans
 from areaviz.draw.view import Download, View, make_word_view
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.show import lines, text_and_picture
-from areaviz.show.facts import facts
-from areaviz.show.film import film
-from areaviz.show.grid.grid import GRID_TAKEAWAY, fits_grid, make_grid_payload
-from areaviz.show.looks import glimpses, looks, transformer
-from areaviz.show.message import SITE
-from areaviz.show.points import points
-from areaviz.show.ribbon import ribbon
-from areaviz.show.sound import sound
-from areaviz.show.sound.sound import make_hearing_payload
-from areaviz.show.strip import strip
-from areaviz.show.strip.strip import make_strip_payload
-from areaviz.show.tree import tree
-from areaviz.show.tree.tree import make_tree_payload
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.views import lines, text_and_picture
+from areaviz.views.facts import facts
+from areaviz.views.film import film
+from areaviz.views.grid.grid import GRID_TAKEAWAY, fits_grid, make_grid_payload
+from areaviz.views.looks import glimpses, looks, transformer
+from areaviz.views.message import SITE
+from areaviz.views.points import points
+from areaviz.views.ribbon import ribbon
+from areaviz.views.sound import sound
+from areaviz.views.sound.sound import make_hearing_payload
+from areaviz.views.strip import strip
+from areaviz.views.strip.strip import make_strip_payload
+from areaviz.views.tree import tree
+from areaviz.views.tree.tree import make_tree_payload
 
 # Views: figures of a trace.
 #
@@ -85,7 +85,7 @@ PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.make_probab
 
 # The components that draw attention in the browser, each with its data and its figure for print.
 #
-# A component is a script in `areaviz/show` and an entry of `KINDS`. The app and exported
+# A component is a script in `areaviz/views` and an entry of `KINDS`. The app and exported
 # pages choose the component of a map here.
 
 

@@ -33,16 +33,16 @@ from areaviz.draw.select import (
 )
 from areaviz.draw.theme import EDGE, SECOND, Drawing, round_up_scale
 from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
-from areaviz.show.message import serialise_message
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.kinds import WORD, Node, Tree, is_linear, read_tree
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import serialise_message
 
 # Data of the tree component: the brackets over the words, and every head's top area at each step.
 #
-# The script in `areaviz/show/tree` draws the tree. Users can let it grow step by step.
+# The script in `areaviz/views/tree` draws the tree. Users can let it grow step by step.
 
 
 def make_tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:

@@ -30,24 +30,6 @@ from areaviz.draw.theme import (
     print_figure,
 )
 from areaviz.draw.view import Download, Table, figure_caption
-from areaviz.show.message import (
-    choose_opening_items,
-    choose_sent_areas,
-    make_payload,
-    make_text_arrays,
-    make_title,
-    quantise,
-    shrink_integers,
-)
-from areaviz.show.ribbon.print import draw_key, write_text
-from areaviz.show.ribbon.table import (
-    describe_found,
-    format_amount,
-    group_by_reading,
-    join_items,
-    list_readings,
-    name_measure,
-)
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import (
     MAX_OVERLAP,
@@ -69,6 +51,24 @@ from areaviz.trace.query import (
 )
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus, Picture
+from areaviz.views.message import (
+    choose_opening_items,
+    choose_sent_areas,
+    make_payload,
+    make_text_arrays,
+    make_title,
+    quantise,
+    shrink_integers,
+)
+from areaviz.views.ribbon.print import draw_key, write_text
+from areaviz.views.ribbon.table import (
+    describe_found,
+    format_amount,
+    group_by_reading,
+    join_items,
+    list_readings,
+    name_measure,
+)
 
 # The image grid as a table: areas that queries attend to, or queries that attend to cells.
 #
@@ -524,7 +524,7 @@ def _make_note(trace: Trace, focus: Focus) -> str:
 
 # Image grid: users point at a word or cell and see the areas of the picture that heads attend to.
 #
-# The interaction runs in the browser (`areaviz/show/grid`). `make_grid_payload` computes the data
+# The interaction runs in the browser (`areaviz/views/grid`). `make_grid_payload` computes the data
 # that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N cells, K kept.
 
 

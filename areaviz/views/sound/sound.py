@@ -200,7 +200,7 @@ VIEW = view_of_marks(
 
 # Data of the hearing component: a sound to play, and the attention of every output item to it.
 #
-# The script in `areaviz/show/sound` draws them. Users can choose an item.
+# The script in `areaviz/views/sound` draws them. Users can choose an item.
 
 
 def encode_sound_as_data_url(sound: Sound) -> str:

@@ -16,12 +16,12 @@ from areaviz.draw.pictures import Pixels, to_data_uri
 from areaviz.draw.select import find_top_span, fits_map
 from areaviz.draw.theme import EDGE, HEAD_COLOURS, PRINT_EDGE, SECOND, Drawing
 from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
-from areaviz.show.ribbon.table import list_unsure_items
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.derived import WAYS
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Clip, Focus
+from areaviz.views.ribbon.table import list_unsure_items
 
 # Data to draw a clip with the frames that each word attends to.
 #
@@ -219,7 +219,7 @@ VIEW = view_of_marks(
 
 # Data of the strip component: the frames of a clip as a film strip, and top areas of every word.
 #
-# The script in `areaviz/show/strip` draws them. Users can pin words.
+# The script in `areaviz/views/strip` draws them. Users can pin words.
 
 
 AREAS, LEAST = 4, 0.02

@@ -13,7 +13,6 @@ from areaviz.draw.labels import prepare_words_for_print
 from areaviz.draw.select import Runs, group_items, list_heads
 from areaviz.draw.theme import ACCENT, SECOND
 from areaviz.draw.view import Table
-from areaviz.show.message import quantise, shrink_integers
 from areaviz.texts.catalogue import ENGLISH, message, translate
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray, largest_entries, rank_listed
 from areaviz.trace.query import (
@@ -33,6 +32,7 @@ from areaviz.trace.query import (
 )
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import quantise, shrink_integers
 
 # Data for readings other than top areas: smallest areas, averages and attention sinks.
 #
@@ -371,7 +371,7 @@ def _iterate_attending(
 
 # The sentence above a printed ribbon, which says what the selected item attends to.
 #
-# The script in `areaviz/show/ribbon/sentence.js` makes this sentence in the browser, from the
+# The script in `areaviz/views/ribbon/sentence.js` makes this sentence in the browser, from the
 # same translated texts. It also mentions attention sinks, which a print leaves out.
 
 

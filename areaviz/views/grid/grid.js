@@ -1,5 +1,5 @@
 // The image grid: pointer and keyboard, and the link to other grids and ribbons on the page.
-// areaviz/show/parts.py joins other files in front of this one. The component requests
+// areaviz/views/parts.py joins other files in front of this one. The component requests
 // nothing from the server. It reports only the locked items, heads, unit and areas.
 
 class Grid extends PointedView {

@@ -32,8 +32,11 @@ from areaviz.draw.theme import (
     print_figure,
 )
 from areaviz.draw.view import figure_caption
-from areaviz.show.message import choose_first_item
-from areaviz.show.ribbon.table import (
+from areaviz.trace.query import find_smallest_area_size, find_words
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.views.message import choose_first_item
+from areaviz.views.ribbon.table import (
     MAX_RATIO,
     TOP,
     Span,
@@ -45,9 +48,6 @@ from areaviz.show.ribbon.table import (
     list_unsure_items,
     make_sentence,
 )
-from areaviz.trace.query import find_smallest_area_size, find_words
-from areaviz.trace.record import Field, Trace
-from areaviz.trace.request import Focus
 
 # Layout of printed ribbons and grids: texts as rows of chips, and legend lines of heads.
 #

@@ -13,11 +13,11 @@ from areaviz.draw.marks import Axis, Mark, Panel, Path, Plot, Points, Scale, Str
 from areaviz.draw.select import fits_map
 from areaviz.draw.theme import ACCENT, EDGE, SECOND, Drawing
 from areaviz.draw.view import Row, Table, figure_caption, view_of_marks
-from areaviz.show.message import serialise_message
 from areaviz.trace.areas import FloatArray, IntArray
 from areaviz.trace.kinds import EXTENT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import serialise_message
 
 # Choice of the side of each point on which its number is drawn.
 
@@ -38,7 +38,7 @@ def label_positions(points_N2: IntArray) -> list[tuple[str, str]]:
 
 # Data of the points component: the answer of a pointer network, and the weights of every step.
 #
-# The script in `areaviz/show/points` draws it, and lets users move the points.
+# The script in `areaviz/views/points` draws it, and lets users move the points.
 
 
 _SURE = 0.99

@@ -1,5 +1,5 @@
 // The texts of a component in the reader's language. Before this file, `read_parts`
-// (areaviz/show/parts.py) writes three constants: `TEXTS`, the translations by their English texts
+// (areaviz/views/parts.py) writes three constants: `TEXTS`, the translations by their English texts
 // (none for English), `LANGUAGE`, and `DECIMAL`, its decimal mark.
 
 /** A text of the catalogue (areaviz/texts) in the reader's language, with the values of its placeholders. */

@@ -1,5 +1,5 @@
 // The message that a component gets: a header of plain values, and arrays. The layout of the bytes
-// is that of `serialise_message` in areaviz/show/message.py.
+// is that of `serialise_message` in areaviz/views/message.py.
 
 const ARRAY_KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 

@@ -1,5 +1,5 @@
 // The token ribbon: pointer and keyboard, and the link to other ribbons on the page.
-// areaviz/show/parts.py lists the files that are joined in front of this one. Pointing sends
+// areaviz/views/parts.py lists the files that are joined in front of this one. Pointing sends
 // nothing to the server. The server receives only what is pinned, and the chosen heads, unit and
 // display.
 

@@ -15,7 +15,10 @@ from areaviz.draw.pictures import CASING, Box, Pixels, draw_boxes, gray_to_rgb, 
 from areaviz.draw.theme import ACCENT, SCREEN_FONT, SCREEN_WIDTH, SECOND, Drawing, colour_at
 from areaviz.draw.tiles import Sheet, Tile, draw_cased_line, make_picture_marks, make_stage_axes
 from areaviz.draw.view import Table, figure_caption, view_of_marks
-from areaviz.show.looks.looks import (
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.record import Gaze, Trace
+from areaviz.trace.request import Focus
+from areaviz.views.looks.looks import (
     CONTEXT,
     GLIMPSES,
     WITHOUT,
@@ -32,9 +35,6 @@ from areaviz.show.looks.looks import (
     list_step_answers,
     split_channels,
 )
-from areaviz.trace.areas import FloatArray
-from areaviz.trace.record import Gaze, Trace
-from areaviz.trace.request import Focus
 
 # View of the glimpses of a model, in their order (Mnih et al. 2014, Fig. 4).
 

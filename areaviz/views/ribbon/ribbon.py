@@ -1,7 +1,7 @@
 """Token ribbon: users point at an item and see the spans it attends to, or what attends to it.
 
-The interaction runs in the browser (`areaviz/show/ribbon`). `make_ribbon_payload` computes the data
-that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N memory items, K kept.
+The interaction runs in the browser (`ribbon.js`). `make_ribbon_payload` computes the data that it
+needs, once per site and layer. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 """
 
 from __future__ import annotations
@@ -14,17 +14,6 @@ import numpy.typing as npt
 from areaviz.draw.select import get_display_field
 from areaviz.draw.theme import HEAD_COLOURS
 from areaviz.draw.view import Download
-from areaviz.show.message import (
-    choose_opening_items,
-    choose_sent_areas,
-    make_payload,
-    make_text_arrays,
-    make_title,
-    quantise,
-    shrink_integers,
-)
-from areaviz.show.ribbon.print import draw_ribbon
-from areaviz.show.ribbon.table import TOP, list_readings, list_unsure_items, tabulate_ribbon
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import (
     MAX_OVERLAP,
@@ -38,6 +27,17 @@ from areaviz.trace.areas import (
 from areaviz.trace.changes import Hide
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.message import (
+    choose_opening_items,
+    choose_sent_areas,
+    make_payload,
+    make_text_arrays,
+    make_title,
+    quantise,
+    shrink_integers,
+)
+from areaviz.views.ribbon.print import draw_ribbon
+from areaviz.views.ribbon.table import TOP, list_readings, list_unsure_items, tabulate_ribbon
 
 ROOMY = 1 << 14
 """Maximum number of (head, query) pairs for which weights are sent with 16 bits.

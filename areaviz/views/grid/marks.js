@@ -1,5 +1,5 @@
 // Attention to the cells of a picture, and the areas that are highlighted on hover. The layout of
-// the message is that of `make_grid_payload` in areaviz/show/grid/grid.py.
+// the message is that of `make_grid_payload` in areaviz/views/grid/grid.py.
 
 class GridData {
   constructor(message) {
