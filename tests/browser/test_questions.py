@@ -268,6 +268,9 @@ def test_questions_answers_and_explanations_are_accessible(
 
 def violations(page: Page) -> list[str]:
     """Return what axe finds in the content of the page."""
+    # While the server answers, Streamlit fades what it may draw again.
+    settled(page)
+    expect(page.locator('[data-stale="true"]')).to_have_count(0)
     found = Axe().run(page, context="[data-testid=stMain]").response["violations"]
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found]
 
